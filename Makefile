@@ -1,0 +1,49 @@
+# Waypost's commands. `make help` lists them; each sets up what it needs and is quick the second time.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+export PYTHON
+
+BIN := .venv/bin
+# Debian packages that tests need. (Python's own come from requirements-dev.lock.)
+TEST_PACKAGES := chromium
+
+.PHONY: help
+help: ## list these commands
+	@echo "Waypost: make TARGET"
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)$$/\1\t\2/p' Makefile | while IFS=$$'\t' read -r target text; do printf '  %-12s %s\n' "$$target" "$$text"; done
+
+.PHONY: setup
+setup: ## install Waypost into .venv, so that .venv/bin/waypost runs
+	@tools/install-python requirements.lock
+
+.PHONY: setup-dev
+setup-dev:
+	@tools/install-python requirements-dev.lock
+
+.PHONY: up
+up: setup ## run everything in one process: simulated provider, import, map and links (ARGS="--port 9000")
+	@exec $(BIN)/waypost up $(ARGS)
+
+.PHONY: test
+test: setup-dev ## run every test, on real servers and a real browser (ARGS="-k phrases")
+	@tools/install-system $(TEST_PACKAGES)
+	@echo "running the tests"
+	@exec $(BIN)/pytest --numprocesses auto $(ARGS)
+
+.PHONY: check
+check: setup-dev ## format, lint, types and import rules, without the network
+	@echo "ruff format"; $(BIN)/ruff format --check --quiet .
+	@echo "ruff check"; $(BIN)/ruff check --quiet .
+	@echo "mypy"; $(BIN)/mypy --no-error-summary
+	@echo "import-linter"; $(BIN)/lint-imports --no-cache
+
+.PHONY: screenshots
+screenshots: setup-dev ## draw the README's picture again from the running product
+	@tools/install-system chromium
+	@$(BIN)/python tools/screenshots.py
+
+.PHONY: lock
+lock: ## write the hashed locks anew (needs uv and the network)
+	@tools/lock

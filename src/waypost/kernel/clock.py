@@ -1,0 +1,28 @@
+"""Two clocks: one for what is written down, one for deadlines."""
+
+import time
+from datetime import UTC, datetime
+
+_DEADLINE_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def monotonic() -> float:
+    """Seconds on a clock that never steps and, on Linux, runs while the machine sleeps, as leases elsewhere do."""
+    return time.clock_gettime(_DEADLINE_CLOCK)
+
+
+def to_text(moment: datetime) -> str:
+    """The one form in which times are shown and stored as text: UTC, with an offset, to the microsecond at most."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def from_text(text: str) -> datetime:
+    """The reverse of `to_text`; a time without an offset is refused rather than guessed."""
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"{text!r} has no UTC offset; write it like 2026-02-21T00:00:00Z")
+    return moment.astimezone(UTC)

@@ -1,0 +1,22 @@
+"""Quantities as people write them: durations and sizes."""
+
+import re
+
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "day": 86400}
+_BYTES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+
+
+def parse_duration(text: str) -> float:
+    """Seconds from `250ms`, `30s`, `10m`, `1h` or `2d`."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d|day)", text.strip())
+    if not match or float(match[1]) == 0:
+        raise ValueError(f"{text!r} is not a duration; write it like 30s, 250ms, 10m or 1h")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def parse_size(text: str) -> int:
+    """Bytes from `512`, `64k`, `32MiB` or `1g`."""
+    match = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", text.strip().lower())
+    if not match or int(match[1]) == 0:
+        raise ValueError(f"{text!r} is not a size; write it like 64k, 32m or 1g")
+    return int(match[1]) * _BYTES[match[2]]

@@ -1,0 +1,89 @@
+"""A place: one point of interest, normalised, with the provider's record kept beside it."""
+
+import uuid
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from waypost.kernel.clock import to_text
+
+# Never change it: every place's id is derived from it.
+_NAMESPACE = uuid.UUID("6f0c54a1-6b0e-5d8e-9a39-8f0f6b7f4c1d")
+
+Status = Literal["operational", "limited", "planned", "closed", "unknown"]
+
+
+class Address(msgspec.Struct, frozen=True, omit_defaults=True):
+    street: str | None = None
+    town: str | None = None
+    region: str | None = None
+    postcode: str | None = None
+
+
+class Connector(msgspec.Struct, frozen=True):
+    type: str
+    power_kw: float | None = None
+    count: int = 1
+
+
+class Attributes(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What matters about a place of its kind; for charging, what plugs it has and how fast they are."""
+
+    connectors: tuple[Connector, ...] = ()
+    power_kw: float | None = None
+    points: int | None = None
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    external_id: str
+    source: str
+    name: str
+    lat: float
+    lon: float
+    country: str | None
+    address: Address = Address()
+    operator: str | None = None
+    categories: tuple[str, ...] = ()
+    status: Status = "unknown"
+    attributes: Attributes = Attributes()
+    provider_updated_at: datetime | None = None
+
+    @property
+    def id(self) -> uuid.UUID:
+        return place_id(self.external_id)
+
+
+def place_id(external_id: str) -> uuid.UUID:
+    """The stable id of the place that a provider knows by this external id, such as `ocm:2388`."""
+    return uuid.uuid5(_NAMESPACE, external_id)
+
+
+def to_properties(place: Place) -> dict[str, Any]:
+    """The fields of a place as JSON has them everywhere, without its id and the provider's record."""
+    return {
+        "external_id": place.external_id,
+        "source": place.source,
+        "name": place.name,
+        "lat": place.lat,
+        "lon": place.lon,
+        "country": place.country,
+        "address": place.address,
+        "operator": place.operator,
+        "categories": place.categories,
+        "status": place.status,
+        "attributes": place.attributes,
+        "provider_updated_at": to_text(place.provider_updated_at) if place.provider_updated_at else None,
+    }
+
+
+def to_feature(place: Place) -> bytes:
+    """The place as a GeoJSON Feature, in the bytes that the API sends."""
+    return msgspec.json.encode(
+        {
+            "type": "Feature",
+            "id": str(place.id),
+            "geometry": {"type": "Point", "coordinates": (place.lon, place.lat)},
+            "properties": to_properties(place),
+        }
+    )

@@ -1,6 +1,7 @@
-"""Quantities as people write them: durations and sizes."""
+"""Quantities as people write them: counts, durations and sizes."""
 
 import re
+from collections.abc import Callable
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "day": 86400}
 _BYTES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -20,3 +21,14 @@ def parse_size(text: str) -> int:
     if not match or int(match[1]) == 0:
         raise ValueError(f"{text!r} is not a size; write it like 64k, 32m or 1g")
     return int(match[1]) * _BYTES[match[2]]
+
+
+def parse_count(least: int, most: int) -> Callable[[str], int]:
+    """A reader of whole numbers between two bounds."""
+
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\d{1,18}", text.strip()) or not least <= int(text) <= most:
+            raise ValueError(f"{text!r} is not a whole number from {least} to {most}")
+        return int(text)
+
+    return read

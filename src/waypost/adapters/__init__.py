@@ -1,0 +1,1 @@
+"""What stands behind the ports: a folder a backend, a file a port."""

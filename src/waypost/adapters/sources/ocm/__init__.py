@@ -1,0 +1,1 @@
+"""Open Charge Map: the source, the records it understands, and its settings."""

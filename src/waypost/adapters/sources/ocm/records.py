@@ -1,0 +1,119 @@
+"""One Open Charge Map record, and the place it stands for."""
+
+import math
+from datetime import UTC, datetime
+
+import msgspec
+
+from waypost.places.place import Address, Attributes, Connector, Place, Status
+
+_STATUSES: dict[int, Status] = {
+    10: "operational",  # currently available
+    20: "operational",  # currently in use
+    30: "limited",  # temporarily unavailable
+    50: "operational",
+    75: "limited",  # partly operational
+    100: "closed",  # not operational
+    150: "planned",
+    200: "closed",  # removed, decommissioned
+    210: "closed",  # removed, a duplicate
+}
+
+
+class _Titled(msgspec.Struct, rename="pascal"):
+    title: str | None = None
+
+
+class _Country(msgspec.Struct, rename={"iso_code": "ISOCode"}):
+    iso_code: str | None = None
+
+
+class _AddressInfo(msgspec.Struct, rename="pascal"):
+    latitude: float
+    longitude: float
+    title: str | None = None
+    address_line1: str | None = None
+    town: str | None = None
+    state_or_province: str | None = None
+    postcode: str | None = None
+    country: _Country | None = None
+
+
+class _Connection(
+    msgspec.Struct,
+    rename={"type_id": "ConnectionTypeID", "type": "ConnectionType", "power_kw": "PowerKW", "quantity": "Quantity"},
+):
+    type_id: int | None = None
+    type: _Titled | None = None
+    power_kw: float | None = None
+    quantity: int | None = None
+
+    def to_connector(self) -> Connector:
+        name = _text(self.type.title if self.type else None) or f"type {self.type_id or 0}"
+        return Connector(name, self.power_kw, self.quantity or 1)
+
+
+class OcmRecord(
+    msgspec.Struct,
+    rename={
+        "id": "ID",
+        "address": "AddressInfo",
+        "operator": "OperatorInfo",
+        "connections": "Connections",
+        "points": "NumberOfPoints",
+        "status_id": "StatusTypeID",
+        "updated_at": "DateLastStatusUpdate",
+    },
+):
+    id: int
+    address: _AddressInfo
+    operator: _Titled | None = None
+    connections: list[_Connection] | None = None
+    points: int | None = None
+    status_id: int | None = None
+    updated_at: datetime | None = None
+
+    @property
+    def country(self) -> str | None:
+        return _text(self.address.country.iso_code if self.address.country else None)
+
+    def to_place(self) -> Place:
+        """Raises ValueError, with the reason, for a record that cannot be a place."""
+        where = self.address
+        if not (math.isfinite(where.latitude) and abs(where.latitude) <= 90):  # noqa: PLR2004 - a pole
+            raise ValueError(f"latitude {where.latitude} is not on Earth")
+        if not (math.isfinite(where.longitude) and abs(where.longitude) <= 180):  # noqa: PLR2004 - the antimeridian
+            raise ValueError(f"longitude {where.longitude} is not on Earth")
+        external_id = f"ocm:{self.id}"
+        return Place(
+            external_id=external_id,
+            source="ocm",
+            name=_text(where.title) or _text(where.town) or external_id,
+            lat=where.latitude,
+            lon=where.longitude,
+            country=self.country,
+            address=Address(
+                _text(where.address_line1), _text(where.town), _text(where.state_or_province), _text(where.postcode)
+            ),
+            operator=_text(self.operator.title if self.operator else None),
+            categories=("charging",),
+            status=_STATUSES.get(self.status_id or 0, "unknown"),
+            attributes=self._attributes(),
+            provider_updated_at=_utc(self.updated_at),
+        )
+
+    def _attributes(self) -> Attributes:
+        connectors = tuple(connection.to_connector() for connection in self.connections or ())
+        powers = [connector.power_kw for connector in connectors if connector.power_kw is not None]
+        return Attributes(connectors, max(powers, default=None), self.points)
+
+
+def _text(value: str | None) -> str | None:
+    """Empty strings stand for nothing as often as nulls do."""
+    return (value or "").strip() or None
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    if moment is None:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

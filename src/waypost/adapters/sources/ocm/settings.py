@@ -1,0 +1,26 @@
+"""Where Open Charge Map is, and the key it knows us by."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from waypost.kernel.configuration import Secret, setting
+
+
+def parse_provider_url(text: str) -> str:
+    parts = urlsplit(text.strip())
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.username:
+        raise ValueError(
+            f"{parts.hostname or text!r}: write the provider's address like https://host, without a key in it"
+        )
+    return text.strip().rstrip("/").removesuffix("/v3")
+
+
+@dataclass(frozen=True)
+class OcmSettings:
+    url: str = setting(
+        "ocm.url",
+        "https://api.openchargemap.io",
+        parse=parse_provider_url,
+        explain="the provider's address, without /v3",
+    )
+    key: Secret = setting("ocm.key", "", parse=Secret, explain="the key the provider gave you")

@@ -1,0 +1,1 @@
+"""Everything on SQLite: one file, nothing to install, WAL."""

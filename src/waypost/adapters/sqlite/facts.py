@@ -1,0 +1,22 @@
+"""Facts on SQLite."""
+
+from waypost.adapters.sqlite.database import SqliteDatabase
+
+
+class SqliteFacts:
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    async def get(self, name: str) -> str | None:
+        row = await self._database.read(
+            lambda c: c.execute("select value from facts where name = ?", (name,)).fetchone()
+        )
+        return row["value"] if row else None
+
+    async def set(self, name: str, value: str) -> None:
+        await self._database.write(
+            lambda tx: tx.execute(
+                "insert into facts (name, value) values (?, ?) on conflict (name) do update set value = excluded.value",
+                (name, value),
+            )
+        )

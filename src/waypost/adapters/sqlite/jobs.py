@@ -1,0 +1,151 @@
+"""Jobs and leases on SQLite."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, now_us, seconds
+from waypost.adapters.sqlite.queries import load_queries
+from waypost.kernel.ids import new_id
+from waypost.scaling.jobs.job import Failure, Job, Lease, LeaseLost, Status, Tally
+
+SQL = load_queries("jobs.sql")
+
+_counters = msgspec.json.Decoder(dict[str, int])
+
+
+class SqliteJobStore:
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    async def enqueue(self, shards: Sequence[str], *, group: str) -> None:
+        def work(tx: sqlite3.Connection) -> None:
+            now = now_us()
+            tx.executemany(SQL["add"], [{"id": str(new_id()), "shard": shard, "now": now} for shard in shards])
+            tx.executemany(SQL["join_group"], [{"group": group, "shard": shard} for shard in shards])
+
+        await self._database.write(work)
+
+    async def claim(
+        self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
+    ) -> Sequence[Lease]:
+        def work(tx: sqlite3.Connection) -> list[Lease]:
+            now = now_us()
+            tx.execute(SQL["bury"], {"now": now, "max_attempts": max_attempts})
+            ids = _claimable(tx, now, limit, group)
+            last = tx.execute(SQL["take_fences"], {"count": len(ids)}).fetchone()["last"]
+            fences = range(last - len(ids) + 1, last + 1)
+            until = now + seconds(lease)
+            return [_lease(tx, job_id, owner, until, fence) for job_id, fence in zip(ids, fences, strict=True)]
+
+        return await self._database.write(work)
+
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+        def work(tx: sqlite3.Connection) -> set[str]:
+            until = now_us() + seconds(lease)
+            return {
+                held.job_id
+                for held in leases
+                if tx.execute(SQL["renew"], {"until": until, "id": held.job_id, "fence": held.fence}).rowcount
+            }
+
+        return await self._database.write(work)
+
+    async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
+        def work(tx: sqlite3.Connection) -> None:
+            now = now_us()
+            if retry_in is None:
+                end_lease(tx, lease, counted, status="dead", now=now)
+            else:
+                end_lease(tx, lease, counted, status="pending", now=now + seconds(retry_in))
+            error = {"code": failure.code, "message": failure.message, "now": now, "id": lease.job_id}
+            tx.execute(SQL["set_error"], error)
+
+        await self._database.write(work)
+
+    async def release(self, lease: Lease, *, counted: Mapping[str, int]) -> None:
+        def work(tx: sqlite3.Connection) -> None:
+            end_lease(tx, lease, counted, status="pending", now=now_us())
+            tx.execute(SQL["forgive_attempt"], {"id": lease.job_id})
+
+        await self._database.write(work)
+
+    async def release_owner(self, owner: str) -> int:
+        return await self._database.write(lambda tx: tx.execute(SQL["release_owner"], {"owner": owner}).rowcount)
+
+    async def revive(self, shards: Collection[str] | None = None) -> int:
+        chosen = None if shards is None else msgspec.json.encode(list(shards)).decode()
+        return await self._database.write(
+            lambda tx: tx.execute(SQL["revive"], {"now": now_us(), "shards": chosen}).rowcount
+        )
+
+    async def get(self, shard_or_id: str) -> Job | None:
+        row = await self._database.read(lambda c: c.execute(SQL["get"], {"name": shard_or_id}).fetchone())
+        return _to_job(row) if row else None
+
+    async def list(self, *, status: Status | None = None, group: str | None = None, limit: int = 100) -> Sequence[Job]:
+        wanted = {"status": status, "group": group, "limit": limit}
+        return await self._database.read(lambda c: [_to_job(row) for row in c.execute(SQL["list"], wanted)])
+
+    async def tally(self, group: str) -> Tally:
+        jobs: Counter[Status] = Counter()
+        counters: Counter[str] = Counter()
+        for row in await self._database.read(lambda c: c.execute(SQL["tally"], {"group": group}).fetchall()):
+            jobs[row["status"]] += 1
+            counters.update(_counters.decode(row["counters"]))
+            counters.subtract(_counters.decode(row["counters_before"]))
+        return Tally(jobs, counters)
+
+
+def count(tx: sqlite3.Connection, lease: Lease, counted: Mapping[str, int]) -> None:
+    """The fenced write with which every change of a leased job begins. Raises LeaseLost."""
+    row = tx.execute(SQL["counters"], {"id": lease.job_id, "fence": lease.fence}).fetchone()
+    if row is None:
+        raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is no longer ours")
+    total = Counter(_counters.decode(row["counters"]))
+    total.update(counted)
+    tx.execute(SQL["set_counters"], {"counters": msgspec.json.encode(total).decode(), "id": lease.job_id})
+
+
+def end_lease(tx: sqlite3.Connection, lease: Lease, counted: Mapping[str, int], *, status: Status, now: int) -> None:
+    """From leased to another status, under the fence; `now` is when it ended, or when it may be claimed again."""
+    count(tx, lease, counted)
+    finished_at = None if status == "pending" else now
+    ended = {"status": status, "not_before": now, "finished_at": finished_at, "id": lease.job_id}
+    tx.execute(SQL["end_lease"], ended)
+
+
+def _claimable(tx: sqlite3.Connection, now: int, limit: int, group: str | None) -> Sequence[str]:
+    wanted = {"now": now, "limit": limit, "group": group}
+    expired = [row["id"] for row in tx.execute(SQL["expired"], wanted)]
+    due = tx.execute(SQL["due"], {**wanted, "limit": limit - len(expired)})
+    return expired + [row["id"] for row in due]
+
+
+def _lease(tx: sqlite3.Connection, job_id: str, owner: str, until: int, fence: int) -> Lease:
+    row = tx.execute(SQL["lease"], {"owner": owner, "until": until, "fence": fence, "id": job_id}).fetchone()
+    return Lease(job_id, row["shard"], fence, row["attempts"], row["cursor"])
+
+
+def _to_job(row: sqlite3.Row) -> Job:
+    return Job(
+        id=row["id"],
+        shard=row["shard"],
+        status=row["status"],
+        lease_owner=row["lease_owner"],
+        lease_until=from_us_or_none(row["lease_until"]),
+        fence=row["fence"],
+        attempts=row["attempts"],
+        attempts_total=row["attempts_total"],
+        priority=row["priority"],
+        not_before=from_us(row["not_before"]),
+        cursor=row["cursor"],
+        counters=_counters.decode(row["counters"]),
+        last_error_code=row["last_error_code"],
+        last_error_message=row["last_error_message"],
+        last_error_at=from_us_or_none(row["last_error_at"]),
+        created_at=from_us(row["created_at"]),
+        finished_at=from_us_or_none(row["finished_at"]),
+    )

@@ -1,0 +1,85 @@
+-- add: a job for a shard, unless there is one; a cancelled one is wanted again
+insert into jobs (id, shard, status, not_before, created_at)
+values (:id, :shard, 'pending', :now, :now)
+on conflict (shard) do update set status = 'pending', finished_at = null where status = 'cancelled';
+
+-- join_group: the group waits for the job from here on
+insert into job_groups (group_id, job_id, counters_before)
+select :group, id, counters from jobs where shard = :shard
+on conflict do nothing;
+
+-- bury: jobs whose workers stopped without a word too often in a row
+update jobs
+set status = 'dead', lease_owner = null, lease_until = null, finished_at = :now, last_error_at = :now,
+    last_error_code = 'lease-expired',
+    last_error_message = 'its workers stopped without a word, again and again'
+where status = 'leased' and lease_until < :now and attempts >= :max_attempts;
+
+-- expired: leased jobs that anybody may take
+select id from jobs
+where status = 'leased' and lease_until < :now
+  and (:group is null or id in (select job_id from job_groups where group_id = :group))
+limit :limit;
+
+-- due: pending jobs that anybody may take, in order
+select id from jobs
+where status = 'pending' and not_before <= :now
+  and (:group is null or id in (select job_id from job_groups where group_id = :group))
+order by priority desc, not_before, id
+limit :limit;
+
+-- take_fences: a run of fences that no lease has had
+update fences set last = last + :count returning last;
+
+-- lease: give a job to an owner
+update jobs
+set status = 'leased', lease_owner = :owner, lease_until = :until, fence = :fence,
+    attempts = attempts + 1, attempts_total = attempts_total + 1
+where id = :id
+returning shard, attempts, cursor;
+
+-- renew: extend a lease that is still current
+update jobs set lease_until = :until where id = :id and fence = :fence and status = 'leased';
+
+-- counters: what is counted on a job, for the holder of its fence
+select counters from jobs where id = :id and fence = :fence and status = 'leased';
+
+-- set_counters: write down what was counted
+update jobs set counters = :counters where id = :id;
+
+-- end_lease: leased to another status
+update jobs
+set status = :status, lease_owner = null, lease_until = null, not_before = :not_before, finished_at = :finished_at
+where id = :id;
+
+-- set_error: why the last try failed
+update jobs set last_error_code = :code, last_error_message = :message, last_error_at = :now where id = :id;
+
+-- forgive_attempt: a job that was given back has not failed
+update jobs set attempts = max(0, attempts - 1) where id = :id;
+
+-- move_cursor: progress, after which earlier attempts do not count
+update jobs set cursor = :cursor, attempts = 0 where id = :id;
+
+-- release_owner: what a dead worker of that name left behind
+update jobs set status = 'pending', lease_owner = null, lease_until = null
+where status = 'leased' and lease_owner = :owner;
+
+-- revive: dead jobs get another chance
+update jobs set status = 'pending', attempts = 0, not_before = :now, finished_at = null
+where status = 'dead' and (:shards is null or shard in (select value from json_each(:shards)));
+
+-- get: one job by its id or its shard
+select * from jobs where id = :name or shard = :name;
+
+-- list: jobs, oldest first
+select * from jobs
+where (:status is null or status = :status)
+  and (:group is null or id in (select job_id from job_groups where group_id = :group))
+order by id
+limit :limit;
+
+-- tally: where the jobs of a group stand
+select status, counters, counters_before
+from job_groups join jobs on jobs.id = job_id
+where group_id = :group;

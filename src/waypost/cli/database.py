@@ -1,0 +1,42 @@
+"""The command `waypost db`, and its verbs."""
+
+import asyncio
+
+import click
+
+from waypost.cli.frame import Group, Load, json_option, print_json, with_settings
+
+group = Group(
+    "db", help="The store's schema.", examples=("waypost db status", "waypost db migrate --data /var/lib/waypost")
+)
+
+
+@group.command("migrate", examples=("waypost db migrate", "waypost db migrate --json"))
+@json_option
+@with_settings
+def migrate(load: Load, *, as_json: bool) -> None:
+    """Bring the store's schema up to date. Safe to run twice, and by many at once."""
+    from waypost.bootstrap import migrate_schema
+
+    applied = asyncio.run(migrate_schema(load()))
+    if as_json:
+        print_json({"applied": applied})
+    else:
+        click.echo("\n".join(f"applied {name}" for name in applied) or "the schema is up to date")
+
+
+@group.command("status", examples=("waypost db status", "waypost db status --json"))
+@json_option
+@with_settings
+def status(load: Load, *, as_json: bool) -> None:
+    """Which version the store's schema has, and what is missing. Changes nothing."""
+    from waypost.bootstrap import schema_status
+
+    found = asyncio.run(schema_status(load()))
+    if as_json:
+        print_json(found)
+        return
+    click.echo(f"schema version {found.version}")
+    click.echo("\n".join(f"missing: {name}" for name in found.pending) or "up to date")
+    if found.pending:
+        click.echo("next: waypost db migrate")

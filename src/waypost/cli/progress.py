@@ -1,0 +1,74 @@
+"""Progress on stderr: drawn on a terminal, plain lines elsewhere."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from waypost.importing.progress import Progress
+
+
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar for something that is counted up to a known total."""
+    if not sys.stderr.isatty():
+        yield lambda _done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    with Bar(
+        TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True)
+    ) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def importing(name: str) -> Iterator[Callable[[Progress], None]]:
+    """Shards, places, requests a second, the part of the budget in use, and the time left."""
+    if not sys.stderr.isatty():
+        yield _PlainImport().show
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    with Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[sentence]}"),
+        console=Console(stderr=True),
+    ) as bar:
+        task = bar.add_task(name, total=None, sentence="asking the provider")
+
+        def show(progress: Progress) -> None:
+            bar.update(task, completed=progress.shards_done, total=progress.shards_total, sentence=sentence(progress))
+
+        yield show
+
+
+class _PlainImport:
+    """A line when another shard is done, so that a log shows movement and no more."""
+
+    def __init__(self) -> None:
+        self._shown = -1
+
+    def show(self, progress: Progress) -> None:
+        if progress.shards_done != self._shown:
+            self._shown = progress.shards_done
+            print(sentence(progress), file=sys.stderr, flush=True)  # noqa: T201 - this is the display
+
+
+def sentence(progress: Progress) -> str:
+    left = "" if progress.seconds_left is None else f", {_duration(progress.seconds_left)} left"
+    return (
+        f"{progress.shards_done}/{progress.shards_total} shards, {progress.places} places,"
+        f" {progress.requests} requests, {progress.requests_per_second:.1f}/s"
+        f" ({progress.budget_use:.0%} of the budget){left}"
+    )
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -1,0 +1,33 @@
+"""How far an import is: pure arithmetic on successive tallies of its jobs."""
+
+from dataclasses import dataclass
+
+from waypost.scaling.jobs.job import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    shards_done: int
+    shards_total: int
+    places: int
+    requests: int
+    requests_per_second: float
+    budget_use: float
+    seconds_left: float | None
+
+
+def measure(tally: Tally, *, elapsed: float, finished_before: int, allowed_rate: float) -> Progress:
+    """`finished_before` shards were done when this import began; they say nothing about its speed."""
+    ended = tally.total - tally.unfinished
+    counted = tally.counters
+    rate = counted.get("requests", 0) / elapsed if elapsed > 0 else 0.0
+    worked = ended - finished_before
+    return Progress(
+        shards_done=ended,
+        shards_total=tally.total,
+        places=sum(counted.get(change, 0) for change in ("added", "changed", "unchanged")),
+        requests=counted.get("requests", 0),
+        requests_per_second=rate,
+        budget_use=rate / allowed_rate,
+        seconds_left=elapsed / worked * tally.unfinished if worked > 0 else None,
+    )

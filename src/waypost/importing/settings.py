@@ -1,0 +1,17 @@
+"""What can be set about importing."""
+
+from dataclasses import dataclass
+
+from waypost.kernel.configuration import setting
+from waypost.kernel.quantities import parse_count, parse_duration, parse_size
+
+
+@dataclass(frozen=True)
+class ImportingSettings:
+    page_size: int = setting(
+        "import.page_size", "1000", parse=parse_count(1, 1000), explain="places asked for in one request"
+    )
+    timeout: float = setting("import.timeout", "60s", parse=parse_duration, explain="longest time for one answer")
+    max_answer: int = setting(
+        "import.max_answer", "64m", parse=parse_size, explain="largest answer taken from a provider"
+    )

@@ -1,0 +1,1 @@
+"""What each kind of process is made of, and how it runs and stops."""

@@ -1,0 +1,105 @@
+"""Listening sockets and the HTTP servers behind them."""
+
+import errno
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from waypost.kernel.errors import AskedWrongly, TerminalError
+
+_TRIES = 100
+_MOST_CONNECTIONS = 1000
+_BACKLOG = 2048
+_KEEP_ALIVE_SECONDS = 15
+_GRACE_SECONDS = 1
+
+
+class PortTaken(TerminalError):
+    """Another process listens there."""
+
+    slug = "port-taken"
+
+
+class CannotListen(AskedWrongly):
+    """The address is not one of this machine, or not allowed."""
+
+    slug = "cannot-listen"
+
+
+def listen(host: str, port: int, *, moves_on: bool) -> socket.socket:
+    """A listening socket; with `moves_on`, on the next free port when this one is taken."""
+    for candidate in range(port, min(port + _TRIES, 65536) if moves_on and port else port + 1):
+        try:
+            return _bind(host, candidate)
+        except PortTaken:
+            continue
+    raise PortTaken(
+        f"port {port} on {host} is in use",
+        next_step="choose another one with --port, or leave --port out to take the next free one",
+    )
+
+
+def address(sock: socket.socket) -> str:
+    """How to reach a listening socket from this machine."""
+    host, port = sock.getsockname()[:2]
+    if host in {"0.0.0.0", "::"}:  # noqa: S104 - compared, not bound
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        sock = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise CannotListen(f"cannot listen on {host}: {error.strerror}", parameter="host") from error
+    try:
+        # Only lets us back onto a port that a server of ours has just left; a port in use stays taken.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(where)
+        sock.listen(_BACKLOG)
+    except OSError as error:
+        sock.close()
+        if error.errno == errno.EADDRINUSE:
+            raise PortTaken(f"port {port} on {host} is in use") from error
+        raise CannotListen(f"cannot listen on {host}:{port}: {error.strerror}", parameter="host") from error
+    sock.setblocking(False)  # noqa: FBT003 - the socket module's own signature
+    return sock
+
+
+class HttpServer(uvicorn.Server):
+    """uvicorn on a socket of ours; signals are the role's business, not the server's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                loop="none",
+                http="httptools",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=_MOST_CONNECTIONS,
+                backlog=_BACKLOG,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=_GRACE_SECONDS,
+            )
+        )
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    def stop(self) -> None:
+        self.should_exit = True
+
+
+async def serve(app: ASGIApp, sock: socket.socket) -> None:
+    """Answer until cancelled; requests in flight get a moment to end."""
+    await HttpServer(app).serve(sockets=[sock])

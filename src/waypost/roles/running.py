@@ -1,0 +1,51 @@
+"""Runs one role in an event loop until it ends or is asked to stop."""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import uvloop
+
+Result = TypeVar("Result")
+
+
+class Stop:
+    """Set by the first SIGINT or SIGTERM; a second one ends the process the hard way."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self.signal: signal.Signals | None = None
+
+    def set(self, cause: signal.Signals | None = None) -> None:
+        self.signal = cause
+        self._event.set()
+
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+    @property
+    def exit_code(self) -> int:
+        """As shells have it: 130 after Ctrl-C. To be asked to end by SIGTERM is no failure."""
+        return 130 if self.signal is signal.SIGINT else 0
+
+
+def run(role: Callable[[Stop], Awaitable[Result]]) -> tuple[Result, Stop]:
+    async def main() -> tuple[Result, Stop]:
+        stop = Stop()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, _on_signal, loop, number, stop)
+        return await role(stop), stop
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(main())
+
+
+def _on_signal(loop: asyncio.AbstractEventLoop, number: signal.Signals, stop: Stop) -> None:
+    loop.remove_signal_handler(number)
+    signal.signal(number, signal.SIG_DFL)
+    stop.set(number)

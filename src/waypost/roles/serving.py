@@ -1,0 +1,145 @@
+"""The serving roles: places from the current generation, links and their redirects, or all of it on one port."""
+
+import asyncio
+import gc
+import socket
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+
+from starlette.types import ASGIApp
+
+from waypost.bootstrap import Stores, open_stores
+from waypost.kernel.errors import WaypostError
+from waypost.roles.listening import HttpServer, address, listen
+from waypost.roles.running import Stop
+from waypost.serving.shelf import LiveGeneration, Shelf
+from waypost.settings import Settings
+from waypost.sharing.links.author import Author
+from waypost.sharing.visits.shipper import Shipper
+from waypost.sharing.visits.spool import Spool
+from waypost.telemetry.logs import get_logger
+from waypost.telemetry.metrics import SNAPSHOT_OPENED, SNAPSHOT_PLACES
+from waypost.web.app import Places, make_app
+from waypost.web.guard import WriteGuard
+from waypost.web.health import Probe
+from waypost.web.links import Sharing
+
+log = get_logger("serve")
+
+ADDRESS = "address"
+_LOOK_SECONDS = 1.0
+_PHRASES_AT_ONCE = 100
+
+OnUp = Callable[[str], None]
+
+
+class PlacesRole:
+    """Keeps the current generation open, and moves to a new one between two requests."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.live = LiveGeneration(Shelf(settings.snapshots))
+        self.part = Places(self.live, settings.serving.box_limit)
+        self._wrong: WaypostError | None = None
+
+    async def look(self) -> None:
+        """Open what is current now. A generation that cannot be opened leaves the old one in service."""
+        try:
+            if await asyncio.to_thread(self.live.refresh):
+                SNAPSHOT_OPENED.labels("ok").inc()
+                SNAPSHOT_PLACES.set(self.live.generation.count)
+                log.info(
+                    "serving a generation", generation=self.live.generation.name, places=self.live.generation.count
+                )
+                # The map is for ever; what it took to open it should not be looked at by every collection.
+                gc.collect()
+                gc.freeze()
+            self._wrong = None
+        except WaypostError as error:
+            if str(error) != str(self._wrong):
+                SNAPSHOT_OPENED.labels("error").inc()
+                log.error("the current generation cannot be opened", error=error.slug, message=str(error))  # noqa: TRY400 - expected, and told
+            self._wrong = error
+
+    async def keep_looking(self) -> None:
+        while True:
+            await self.look()
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def probe(self) -> None:
+        if self._wrong:
+            raise self._wrong
+        self.live.generation  # noqa: B018 - raises while there is none
+
+
+@asynccontextmanager
+async def links_part(settings: Settings, stores: Stores) -> AsyncIterator[Sharing]:
+    """What link routes need; visits that are still in the spool at the end are shipped before it closes."""
+    shipper = Shipper(Spool(settings.spool, most_bytes=settings.sharing.spool_max), stores.visits)
+    shipping = asyncio.create_task(shipper.run())
+    try:
+        yield Sharing(
+            author=Author(stores.links, settings.sharing.language, block=_PHRASES_AT_ONCE),
+            links=stores.links,
+            visits=stores.visits,
+            record=shipper.record,
+            public_url=settings.web.public_url,
+        )
+    finally:
+        await _end(shipping)
+        await shipper.close()
+
+
+async def serve_role(settings: Settings, stop: Stop, on_up: OnUp, *, places: bool, links: bool, moves_on: bool) -> None:
+    """`waypost serve places`, `links` or `all`."""
+    sock = listen(settings.web.host, settings.web.port, moves_on=moves_on)
+    async with AsyncExitStack() as stack:
+        stack.callback(sock.close)
+        probes: dict[str, Probe] = {}
+        place_part: Places | None = None
+        sharing: Sharing | None = None
+        if places:
+            role = PlacesRole(settings)
+            await role.look()
+            await stack.enter_async_context(background(role.keep_looking()))
+            place_part, probes["snapshot"] = role.part, role.probe
+        if links:
+            stores = await stack.enter_async_context(open_stores(settings))
+            sharing = await stack.enter_async_context(links_part(settings, stores))
+            await stores.facts.set(ADDRESS, address(sock))
+            probes["store"] = store_probe(stores)
+        app = make_app(probes=probes, guard=WriteGuard(settings.web.host), places=place_part, sharing=sharing)
+        await answer(app, sock, stop, on_up)
+
+
+def store_probe(stores: Stores) -> Probe:
+    async def probe() -> None:
+        await stores.facts.get(ADDRESS)
+
+    return probe
+
+
+async def answer(app: ASGIApp, sock: socket.socket, stop: Stop, on_up: OnUp) -> None:
+    """Serve until asked to stop."""
+    server = HttpServer(app)
+    serving = asyncio.create_task(server.serve(sockets=[sock]))
+    stopping = asyncio.create_task(stop.wait())
+    on_up(address(sock))
+    await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    server.stop()
+    await serving
+
+
+@asynccontextmanager
+async def background(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        await _end(task)
+
+
+async def _end(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

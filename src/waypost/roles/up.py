@@ -1,0 +1,207 @@
+"""`waypost up`: everything in one process on the embedded default."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import msgspec
+
+from waypost.bootstrap import Stores, open_source, open_stores
+from waypost.importing.imports import Report
+from waypost.importing.progress import Progress
+from waypost.importing.source import ProviderUnavailable, Scope
+from waypost.kernel.errors import AskedWrongly, WaypostError
+from waypost.roles.folder import alone_in
+from waypost.roles.importer import PROVIDER, Importer
+from waypost.roles.listening import address, listen
+from waypost.roles.running import Stop
+from waypost.roles.serving import ADDRESS, OnUp, PlacesRole, answer, background, links_part, store_probe
+from waypost.roles.simulating import simulated
+from waypost.roles.snapshots import build_snapshot
+from waypost.scaling.facts import Facts
+from waypost.scaling.ratelimit.limits import parse_limits
+from waypost.settings import Settings
+from waypost.simulator.geography import COUNTRIES
+from waypost.telemetry.logs import get_logger
+from waypost.web.app import make_app
+from waypost.web.guard import WriteGuard
+
+log = get_logger("up")
+
+_OWNER = "up"
+_SEED = 1
+_DEFAULT_PLACES = 2000
+_SIMULATED_BUDGET = "50/s"
+_RETRY_SECONDS = 30.0
+_REBUILD_SECONDS = 15.0
+
+
+class MixedProviders(AskedWrongly):
+    """The folder's places come from somewhere else; ids of two providers would be mixed up."""
+
+    slug = "mixed-providers"
+
+
+class ScopeNeeded(AskedWrongly):
+    """A real provider is not asked for the whole world by default."""
+
+    slug = "scope-needed"
+
+
+class ImportState(msgspec.Struct):
+    """How the import stands, as the page shows it."""
+
+    status: Literal["waiting", "running", "done", "failed"] = "waiting"
+    shards_done: int = 0
+    shards_total: int = 0
+    places: int = 0
+    error: str | None = None
+
+    def on_progress(self, progress: Progress) -> None:
+        self.shards_done, self.shards_total = progress.shards_done, progress.shards_total
+        self.places = progress.places
+
+
+class PageStatus(msgspec.Struct, rename={"importing": "import"}):
+    generation: str | None
+    places: int
+    importing: ImportState
+    writable: bool
+    attribution: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for on the command line."""
+
+    scope: Scope | None
+    places: int | None
+    moves_on: bool
+
+
+async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
+    async with AsyncExitStack() as stack:
+        stack.enter_context(alone_in(settings.storage.folder))
+        sock = stack.enter_context(listen(settings.web.host, settings.web.port, moves_on=wish.moves_on))
+        stores = await stack.enter_async_context(open_stores(settings))
+        # The lock says that no other `up` lives on this folder: what one of them held, nobody works on now.
+        await stores.jobs.release_owner(_OWNER)
+        await stores.facts.set(ADDRESS, address(sock))
+
+        settings, scope, attribution = await _choose_provider(settings, wish, stores.facts, stack)
+        role, state = PlacesRole(settings), ImportState()
+        await role.look()
+        sharing = await stack.enter_async_context(links_part(settings, stores))
+        guard = WriteGuard(settings.web.host)
+
+        async def status() -> PageStatus:
+            generation = role.live.generation if role.live.is_open else None
+            name, count = (generation.name, generation.count) if generation else (None, 0)
+            return PageStatus(name, count, state, guard.writable, (attribution,))
+
+        app = make_app(
+            probes={"snapshot": role.probe, "store": store_probe(stores)},
+            guard=guard,
+            places=role.part,
+            sharing=sharing,
+            status=status,
+        )
+        bringing = Bringing(settings, stores, role, state, stop)
+        await stack.enter_async_context(background(bringing.bring(scope)))
+        await stack.enter_async_context(background(role.keep_looking()))
+        await answer(app, sock, stop, on_up)
+
+
+class Bringing:
+    """Imports and builds beside the serving; whatever fails here is shown on the page and takes nothing down."""
+
+    def __init__(self, settings: Settings, stores: Stores, role: PlacesRole, state: ImportState, stop: Stop) -> None:
+        self._settings = settings
+        self._stores = stores
+        self._role = role
+        self._state = state
+        self._stop = stop
+
+    async def bring(self, scope: Scope) -> None:
+        while not self._stop.is_set():
+            try:
+                await self._bring_once(scope)
+            except ProviderUnavailable as error:
+                self._state.error = str(error)
+                log.warning("the import waits for the provider", message=str(error), again_in=_RETRY_SECONDS)
+                await asyncio.wait([asyncio.create_task(self._stop.wait())], timeout=_RETRY_SECONDS)
+            except WaypostError as error:
+                self._state.status, self._state.error = "failed", str(error)
+                log.error("the import failed", error=error.slug, message=str(error), next_step=error.next_step)  # noqa: TRY400 - expected, and told
+                return
+            else:
+                return
+
+    async def _bring_once(self, scope: Scope) -> None:
+        self._state.status, self._state.error = "running", None
+        async with open_source("ocm", self._settings) as source, background(self._rebuild_now_and_then()):
+            importer = Importer(self._settings, self._stores, source, owner=_OWNER)
+            report = await importer.run(scope, self._stop, self._state.on_progress)
+        if self._stop.is_set():
+            return
+        await self._build()
+        self._conclude(report)
+
+    async def _rebuild_now_and_then(self) -> None:
+        """A long import shows what it has."""
+        while True:
+            await asyncio.sleep(_REBUILD_SECONDS)
+            await self._build()
+
+    async def _build(self) -> None:
+        await build_snapshot(self._settings, self._stores.places)
+        await self._role.look()
+
+    def _conclude(self, report: Report) -> None:
+        dead = report.shards.get("dead", 0)
+        self._state.status = "failed" if dead else "done"
+        self._state.error = f"{dead} shards failed; see: waypost job list --status dead" if dead else None
+        log.info("the import ended", **{name: count for name, count in msgspec.structs.asdict(report).items() if count})
+
+
+async def _choose_provider(
+    settings: Settings, wish: Wish, facts: Facts, stack: AsyncExitStack
+) -> tuple[Settings, Scope, str]:
+    """The simulated provider, unless a key or an address was given; never another one than last time."""
+    known = await facts.get(PROVIDER)
+    if settings.ocm.key or settings.found["ocm.url"].origin != "default":
+        if wish.scope is None:
+            raise ScopeNeeded(
+                "with a real provider, say what to import", next_step="waypost up --country DE,FR", parameter="country"
+            )
+        _refuse_mixing(known, settings.ocm.url, settings)
+        return settings, wish.scope, "© Open Charge Map contributors, CC BY-SA 4.0"
+    places = wish.places or _remembered_places(known) or _DEFAULT_PLACES
+    provider = f"simulated provider of {places} places"
+    _refuse_mixing(known, provider, settings)
+    await facts.set(PROVIDER, provider)
+    url = await stack.enter_async_context(simulated(places, _SEED))
+    scope = wish.scope or Scope(tuple(country.code for country in COUNTRIES))
+    return _pointed_at(settings, url), scope, "Simulated places, invented by Waypost"
+
+
+def _pointed_at(settings: Settings, url: str) -> Settings:
+    """Our own simulated provider need not be spared, unless a budget was asked for."""
+    pointed = replace(settings, ocm=replace(settings.ocm, url=url))
+    if settings.found["budget.ocm.limit"].origin != "default":
+        return pointed
+    return replace(pointed, budget=replace(settings.budget, ocm=parse_limits(_SIMULATED_BUDGET)))
+
+
+def _remembered_places(known: str | None) -> int | None:
+    words = (known or "").split()
+    return int(words[3]) if words[:3] == ["simulated", "provider", "of"] else None
+
+
+def _refuse_mixing(known: str | None, wanted: str, settings: Settings) -> None:
+    if known is not None and known != wanted:
+        raise MixedProviders(
+            f"the places in {settings.storage.folder} come from another provider ({known}; asked for: {wanted})",
+            next_step="choose another folder with --data, so that their ids are not mixed up",
+        )

@@ -1,0 +1,1 @@
+"""Shard keys, jobs and their leases, and the worker that holds them."""

@@ -1,0 +1,93 @@
+"""A job is the work on one shard; a lease is the right to do it until a time.
+
+    pending ──claim──> leased ──last page──> done
+       ^                 │ │
+       ├──release, retry─┘ └──terminal error, or attempts exhausted──> dead ──revive──> pending
+       └──claim again, once the lease has expired
+
+Each claim gives the job a new, larger fence. Whoever writes with an older one gets LeaseLost.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from waypost.kernel.errors import TerminalError
+
+Status = Literal["pending", "leased", "done", "dead", "cancelled"]
+STATUSES: tuple[Status, ...] = ("pending", "leased", "done", "dead", "cancelled")
+UNFINISHED: tuple[Status, ...] = ("pending", "leased")
+
+
+class LeaseLost(TerminalError):
+    """Somebody else holds the job now, or nobody; what was about to be written is dropped."""
+
+    slug = "lease-lost"
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    shard: str
+    status: Status
+    lease_owner: str | None
+    lease_until: datetime | None
+    fence: int
+    attempts: int
+    attempts_total: int
+    priority: int
+    not_before: datetime
+    cursor: str | None
+    counters: Mapping[str, int]
+    last_error_code: str | None
+    last_error_message: str | None
+    last_error_at: datetime | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """What a claim returns. `attempts` counts this claim, and starts again after progress."""
+
+    job_id: str
+    shard: str
+    fence: int
+    attempts: int
+    cursor: str | None
+
+
+class Failure(msgspec.Struct, frozen=True):
+    code: str
+    message: str
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """Where a group of jobs stands: jobs by status, and what was counted on them since the group began."""
+
+    jobs: Mapping[Status, int]
+    counters: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.jobs.values())
+
+    @property
+    def unfinished(self) -> int:
+        return sum(self.jobs.get(status, 0) for status in UNFINISHED)
+
+
+class Held:
+    """A lease in a worker's hands: how long it may be trusted, and what was counted but not yet written down."""
+
+    def __init__(self, lease: Lease, deadline: float) -> None:
+        self.lease = lease
+        self.deadline = deadline
+        self.counted: Counter[str] = Counter()
+        self.lost = False
+
+    def progressed(self, cursor: str | None) -> None:
+        """A commit went through: what was counted is written down, and earlier attempts are forgiven."""
+        self.lease = msgspec.structs.replace(self.lease, cursor=cursor, attempts=0)
+        self.counted.clear()

@@ -1,0 +1,19 @@
+"""What can be set about jobs and leases."""
+
+from dataclasses import dataclass
+
+from waypost.kernel.configuration import setting
+from waypost.kernel.quantities import parse_count, parse_duration
+
+
+@dataclass(frozen=True)
+class JobsSettings:
+    lease: float = setting(
+        "lease", "30s", parse=parse_duration, explain="how long a worker may work on a shard without renewing"
+    )
+    concurrency: int = setting(
+        "jobs.concurrency", "4", parse=parse_count(1, 256), explain="shards that one worker process works on at once"
+    )
+    max_attempts: int = setting(
+        "jobs.max_attempts", "5", parse=parse_count(1, 1000), explain="tries without progress before a job goes dead"
+    )

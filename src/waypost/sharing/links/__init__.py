@@ -1,0 +1,1 @@
+"""Links: a phrase, where it leads, and how it is made."""

@@ -1,0 +1,91 @@
+"""How phrases are compared, and which ones a person may choose by hand."""
+
+import unicodedata
+from itertools import pairwise
+
+from waypost.kernel.errors import AskedWrongly
+from waypost.kernel.folding import fold
+
+SHORTEST = 3
+LONGEST = 60
+SEPARATORS = "-_ "
+
+# All that is, or may one day be, a route at the root, as it folds: a phrase would hide it, or be hidden by it.
+RESERVED = frozenset(
+    """
+    api auth account accounts v1 v2 v3 v4 v5 graphql rpc oauth callback webhooks events keys
+    collections conformance queryables tiles tilesets styles places place imports jobs snapshots features
+    links link visits report reports abuse stats qr preview expand
+    docs redoc swagger openapi openapijson openapiyaml
+    livez readyz healthz startupz health live ready status ping version metrics debug
+    robots robotstxt favicon faviconico favicons static assets images media index indexhtml indexphp
+    sitemap sitemapxml humanstxt adstxt securitytxt security wellknown manifest manifestjson manifestwebmanifest
+    serviceworker serviceworkerjs appletouchicon appletouchiconpng appletouchiconprecomposedpng browserconfigxml
+    admin login logout signin signout signup register console dashboard settings fleet map search
+    about contact help imprint legal privacy terms waypost www root home null undefined
+    """.split()  # noqa: SIM905 - a quoted word a line would hide the groups
+)
+
+
+class PhraseRefused(AskedWrongly):
+    """A phrase chosen by hand cannot be used."""
+
+    slug = "phrase-refused"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, parameter="phrase")
+
+
+def fold_phrase(text: str) -> str:
+    """What two phrases that lead to the same link have in common: case, accents and separators do not count."""
+    return fold(text)
+
+
+def is_phrase(text: str) -> bool:
+    """Whether this could be some link's phrase at all; folding alone would make one of almost anything."""
+    return len(text) <= 2 * LONGEST and all(letter.isalnum() or letter in SEPARATORS for letter in text)
+
+
+def check_custom(text: str) -> str:
+    """The phrase as it will be shown: as typed, without the space around it."""
+    # Composed, so that an accent typed as a mark of its own is part of its letter.
+    phrase = unicodedata.normalize("NFC", text.strip())
+    # Even with a separator after every letter it would be too long; the rest need not be looked at one by one.
+    if len(phrase) > 2 * LONGEST:
+        raise PhraseRefused(f"The phrase is too long; choose one that has {SHORTEST} to {LONGEST} letters and digits.")
+    _refuse_shape(phrase)
+    for letter in phrase:
+        _refuse_letter(letter)
+    folded = fold_phrase(phrase)
+    if not SHORTEST <= len(folded) <= LONGEST:
+        raise PhraseRefused(
+            f"The phrase has {len(folded)} letters and digits; choose one that has {SHORTEST} to {LONGEST}."
+        )
+    if folded in RESERVED:
+        raise PhraseRefused(f"{phrase!r} is kept for pages of this site; add a word to it, such as {phrase}-one.")
+    return phrase
+
+
+def _refuse_shape(phrase: str) -> None:
+    if phrase.startswith("-"):
+        raise PhraseRefused("A phrase cannot begin with a hyphen, where the site's own pages live; leave it out.")
+    if phrase[:1] in tuple(SEPARATORS) or phrase[-1:] in tuple(SEPARATORS):
+        raise PhraseRefused(
+            "A phrase begins and ends with a letter or a digit; leave out the hyphen or underscore there."
+        )
+    if any(one in SEPARATORS and two in SEPARATORS for one, two in pairwise(phrase)):
+        raise PhraseRefused("Between two words stands one hyphen, underscore or space; leave out the others.")
+
+
+def _refuse_letter(letter: str) -> None:
+    if letter in SEPARATORS:
+        return
+    if not (letter.isalpha() or letter.isdecimal()):
+        raise PhraseRefused(
+            f"A phrase cannot contain {letter!r}; use letters, digits, and single hyphens, underscores or spaces."
+        )
+    # It would be ignored when the phrase is looked up, and another phrase would lead here.
+    if not fold_phrase(letter):
+        raise PhraseRefused(
+            f"{letter!r} has no form in the letters a to z; spell the phrase in Latin letters and digits."
+        )

@@ -1,0 +1,80 @@
+"""Moves visits from the spool to the store."""
+
+import asyncio
+
+from waypost.kernel.clock import monotonic
+from waypost.kernel.errors import WaypostError
+from waypost.sharing.visits.spool import Segment, Spool
+from waypost.sharing.visits.visit import Visit, VisitStore
+from waypost.telemetry.logs import get_logger
+from waypost.telemetry.metrics import VISITS_SHIPPED
+
+log = get_logger("visits")
+
+_BATCH_BYTES = 256 * 1024
+_SEGMENT_BYTES = 4 * 1024 * 1024
+_PAUSE_SECONDS = 0.2
+_LOOK_AROUND_SECONDS = 10.0
+
+
+class Shipper:
+    """Spools each visit and ships it soon after, in batches; also what processes that died have left."""
+
+    def __init__(self, spool: Spool, store: VisitStore) -> None:
+        self._spool = spool
+        self._store = store
+        self._news = asyncio.Event()
+        self._next_look_around = 0.0
+
+    def record(self, visit: Visit) -> None:
+        """Called on the redirect path: one write to local disk, nothing awaited."""
+        if self._spool.append(visit):
+            self._news.set()
+
+    async def run(self) -> None:
+        """Until cancelled; a failing store only makes the spool grow."""
+        while True:
+            try:
+                await self.ship()
+            except WaypostError as error:
+                log.warning("visits stay in the spool for now", error=error.slug, message=str(error))
+            try:
+                await asyncio.wait_for(self._news.wait(), _LOOK_AROUND_SECONDS)
+            except TimeoutError:
+                continue
+            # Let a burst gather into one batch.
+            await asyncio.sleep(_PAUSE_SECONDS)
+
+    async def ship(self) -> None:
+        self._news.clear()
+        if monotonic() >= self._next_look_around:
+            await self._ship_abandoned()
+            self._next_look_around = monotonic() + _LOOK_AROUND_SECONDS
+        await self._drain(self._spool.own)
+        if self._spool.own.size > _SEGMENT_BYTES and not self._spool.own.backlog:
+            self._spool.renew()
+
+    async def close(self) -> None:
+        """Ship the rest; what the store does not take now, the next process will ship."""
+        try:
+            await self._drain(self._spool.own)
+        except WaypostError as error:
+            log.warning("visits stay in the spool until the next start", error=error.slug, message=str(error))
+            self._spool.own.leave()
+        else:
+            self._spool.own.remove()
+
+    async def _ship_abandoned(self) -> None:
+        for segment in self._spool.abandoned():
+            try:
+                await self._drain(segment)
+            except BaseException:
+                segment.leave()
+                raise
+            segment.remove()
+
+    async def _drain(self, segment: Segment) -> None:
+        while batch := segment.next_batch(_BATCH_BYTES):
+            await self._store.append(batch.visits)
+            segment.mark_shipped(batch)
+            VISITS_SHIPPED.inc(len(batch.visits))

@@ -1,0 +1,48 @@
+"""What filters need to know about every record, as arrays: a slim index beside the records' bytes."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+NO_ID = -1
+NEVER = np.iinfo(np.int64).min
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """One row a place, ascending by id; the `plug_` columns have one row a connection and name its place's row."""
+
+    ids: NDArray[np.int64]
+    countries: NDArray[np.uint16]
+    lats: NDArray[np.float64]
+    lons: NDArray[np.float64]
+    modified: NDArray[np.int64]
+    created: NDArray[np.int64]
+    operators: NDArray[np.int64]
+    usages: NDArray[np.int64]
+    statuses: NDArray[np.int64]
+    providers: NDArray[np.int64]
+    open_data: NDArray[np.bool_]
+    plug_rows: NDArray[np.int64]
+    plug_kinds: NDArray[np.int64]
+    plug_levels: NDArray[np.int64]
+
+
+def country_number(code: str) -> int:
+    """Two letters as one number; 0 for what is no country code."""
+    if len(code) != 2 or not code.isascii() or not code.isalpha():  # noqa: PLR2004 - alpha-2 codes have two letters
+        return 0
+    first, second = code.upper().encode()
+    return first << 8 | second
+
+
+def microseconds(text: str) -> int | None:
+    """A time as the columns have it; without an offset it is taken as UTC, as the provider does."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)

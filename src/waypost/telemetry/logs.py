@@ -1,0 +1,58 @@
+"""Structured logs on stderr: pretty on a terminal, one JSON object a line elsewhere."""
+
+import logging
+import sys
+from typing import Any, TextIO, cast
+
+import structlog
+from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
+
+# What may carry a key or a password never reaches a log, whoever logs it.
+_SECRET_WORDS = ("key", "password", "secret", "token", "authorization", "cookie")
+
+
+def get_logger(room: str) -> FilteringBoundLogger:
+    return cast("FilteringBoundLogger", structlog.get_logger(room=room))
+
+
+def configure_logs(level: str, *, stream: TextIO | None = None) -> None:
+    stream = stream or sys.stderr
+    pretty = stream.isatty()
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="%H:%M:%S" if pretty else "iso", utc=not pretty),
+        _redact,
+    ]
+    if pretty:
+        render: list[Any] = [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+    else:
+        render = [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+    structlog.configure(
+        processors=[*shared, *render],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
+        logger_factory=structlog.PrintLoggerFactory(stream),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *render],
+            foreign_pre_chain=shared,
+        )
+    )
+    # Libraries speak through the standard logger; only what is amiss with them is of interest.
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+
+
+def parse_level(text: str) -> str:
+    if text.lower() not in {"debug", "info", "warning", "error"}:
+        raise ValueError(f"{text!r} is not a log level; use debug, info, warning or error")
+    return text.lower()
+
+
+def _redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    for name in event:
+        if any(word in name.lower() for word in _SECRET_WORDS):
+            event[name] = "***"
+    return event

@@ -1,0 +1,38 @@
+"""Every metric that Waypost has, in one place, so that their names stay one family."""
+
+from prometheus_client import CONTENT_TYPE_LATEST, Counter, Gauge, Histogram, generate_latest
+
+__all__ = ["CONTENT_TYPE_LATEST", "generate_latest"]
+
+HTTP_REQUESTS = Counter("waypost_http_requests", "Requests answered.", ["route", "method", "status"])
+HTTP_SECONDS = Histogram(
+    "waypost_http_request_seconds",
+    "Time to answer a request.",
+    ["route"],
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5),
+)
+
+JOBS_ENDED = Counter("waypost_jobs_ended", "How work on a leased job ended.", ["how"])
+LEASES_HELD = Gauge("waypost_leases_held", "Leases in this process's hands.")
+LEASE_RENEWALS = Counter("waypost_lease_renewals", "Renewals, by what came of them.", ["outcome"])
+
+BUDGET_WAIT_SECONDS = Histogram(
+    "waypost_budget_wait_seconds",
+    "Time that requests waited for their turn in a provider's budget.",
+    ["provider"],
+    buckets=(0.001, 0.01, 0.1, 0.5, 1, 5, 30, 60, 300),
+)
+
+PROVIDER_REQUESTS = Counter("waypost_provider_requests", "Requests to providers.", ["provider", "outcome"])
+PLACES_WRITTEN = Counter("waypost_places", "Places brought by pages, by what they changed.", ["change"])
+
+SNAPSHOT_PLACES = Gauge("waypost_snapshot_places", "Places in the generation that is being served.")
+SNAPSHOT_OPENED = Counter("waypost_snapshot_opens", "Generations opened, by outcome.", ["outcome"])
+
+LINKS_CREATED = Counter("waypost_links_created", "Links created.")
+REDIRECTS = Counter("waypost_redirects", "Redirect requests, by outcome.", ["outcome"])
+VISITS_SPOOLED = Counter("waypost_visits_spooled", "Visits written to the local spool.")
+VISITS_LOST = Counter(
+    "waypost_visits_lost", "Visits that could not be spooled; the redirect was answered all the same."
+)
+VISITS_SHIPPED = Counter("waypost_visits_shipped", "Visits moved from the spool to the store.")

@@ -1,0 +1,48 @@
+"""What every role answers: is it alive, is it ready and if not why, and its metrics."""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+import msgspec
+from fastapi import APIRouter, Response
+
+from waypost.kernel.errors import WaypostError
+from waypost.telemetry.metrics import CONTENT_TYPE_LATEST, generate_latest
+
+# A probe returns nothing when all is well, and raises what is wrong.
+Probe = Callable[[], Awaitable[None]]
+
+
+def health_routes(probes: Mapping[str, Probe]) -> APIRouter:
+    router = APIRouter(tags=["health"])
+
+    async def livez() -> Response:
+        """Whether the process can answer at all."""
+        return Response("ok\n", media_type="text/plain")
+
+    async def readyz(verbose: str | None = None) -> Response:
+        """Whether requests should be sent here; `?verbose` says what was checked."""
+        found = {name: await _judge(probe) for name, probe in probes.items()}
+        ready = all(wrong is None for wrong in found.values())
+        status = 200 if ready else 503
+        if verbose is None:
+            return Response("ok\n" if ready else "not ready\n", status_code=status, media_type="text/plain")
+        body = {"ready": ready, "checks": {name: wrong or "ok" for name, wrong in found.items()}}
+        return Response(msgspec.json.encode(body), status_code=status, media_type="application/json")
+
+    async def metrics() -> Response:
+        """Metrics in the Prometheus format."""
+        return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    router.add_api_route("/livez", livez)
+    for path in ("/readyz", "/healthz", "/health"):
+        router.add_api_route(path, readyz, name=path.strip("/"))
+    router.add_api_route("/metrics", metrics)
+    return router
+
+
+async def _judge(probe: Probe) -> str | None:
+    try:
+        await probe()
+    except WaypostError as error:
+        return str(error)
+    return None

@@ -1,0 +1,25 @@
+"""What can be set about serving over HTTP."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from waypost.kernel.configuration import setting
+from waypost.kernel.quantities import parse_count
+
+
+def parse_public_url(text: str) -> str:
+    if text and (urlsplit(text).scheme not in {"http", "https"} or not urlsplit(text).hostname):
+        raise ValueError(f"{text!r} is not an address; write it like https://go.example.org")
+    return text.rstrip("/")
+
+
+@dataclass(frozen=True)
+class WebSettings:
+    # Not called WAYPOST_PORT: Kubernetes sets that for a Service called waypost, to something that is no port.
+    host: str = setting("listen.host", "127.0.0.1", explain="address to listen on; beyond loopback all is read-only")
+    port: int = setting(
+        "listen.port", "8080", parse=parse_count(0, 65535), explain="port to listen on; 0 takes a free one"
+    )
+    public_url: str = setting(
+        "public_url", "", parse=parse_public_url, explain="how links look from outside; from the request when empty"
+    )

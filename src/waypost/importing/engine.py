@@ -32,7 +32,7 @@ class Engine:
         shard = ShardKey.parse(held.lease.shard)
         while not await self._bring_a_page(held, shard):
             pass
-        log.info("shard done", shard=str(shard))
+        log.debug("shard done", shard=str(shard))
 
     async def _bring_a_page(self, held: Held, shard: ShardKey) -> bool:
         """Ask within the budget, and commit what came; true when it was the shard's last."""

@@ -1,8 +1,10 @@
 """How far an import is: pure arithmetic on successive tallies of its jobs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from waypost.scaling.jobs.job import Tally
+from waypost.scaling.ratelimit.limits import Limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,22 +14,23 @@ class Progress:
     places: int
     requests: int
     requests_per_second: float
+    # what was asked, of what the budget allowed since the start
     budget_use: float
     seconds_left: float | None
 
 
-def measure(tally: Tally, *, elapsed: float, finished_before: int, allowed_rate: float) -> Progress:
+def measure(tally: Tally, *, elapsed: float, finished_before: int, limits: Sequence[Limit]) -> Progress:
     """`finished_before` shards were done when this import began; they say nothing about its speed."""
     ended = tally.total - tally.unfinished
     counted = tally.counters
-    rate = counted.get("requests", 0) / elapsed if elapsed > 0 else 0.0
+    requests = counted.get("requests", 0)
     worked = ended - finished_before
     return Progress(
         shards_done=ended,
         shards_total=tally.total,
         places=sum(counted.get(change, 0) for change in ("added", "changed", "unchanged")),
-        requests=counted.get("requests", 0),
-        requests_per_second=rate,
-        budget_use=rate / allowed_rate,
+        requests=requests,
+        requests_per_second=requests / elapsed if elapsed > 0 else 0.0,
+        budget_use=requests / min(limit.burst + limit.rate * elapsed for limit in limits),
         seconds_left=elapsed / worked * tally.unfinished if worked > 0 else None,
     )

@@ -18,7 +18,6 @@ from waypost.roles.running import Stop
 from waypost.scaling.jobs.job import Tally
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.worker import Worker
-from waypost.scaling.ratelimit.limits import slowest_rate
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
 
@@ -92,7 +91,7 @@ class Importer:
             tally,
             elapsed=monotonic() - started,
             finished_before=before.total - before.unfinished,
-            allowed_rate=slowest_rate(self._settings.budget.ocm),
+            limits=self._settings.budget.ocm,
         )
 
 

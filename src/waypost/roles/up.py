@@ -19,7 +19,6 @@ from waypost.roles.running import Stop
 from waypost.roles.serving import ADDRESS, OnUp, PlacesRole, answer, background, links_part, store_probe
 from waypost.roles.simulating import simulated
 from waypost.roles.snapshots import build_snapshot
-from waypost.scaling.facts import Facts
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.settings import Settings
 from waypost.simulator.geography import COUNTRIES
@@ -84,12 +83,12 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
     async with AsyncExitStack() as stack:
         stack.enter_context(alone_in(settings.storage.folder))
         sock = stack.enter_context(listen(settings.web.host, settings.web.port, moves_on=wish.moves_on))
+        settings, scope, attribution = await _choose_provider(settings, wish, stack)
         stores = await stack.enter_async_context(open_stores(settings))
         # The lock says that no other `up` lives on this folder: what one of them held, nobody works on now.
         await stores.jobs.release_owner(_OWNER)
         await stores.facts.set(ADDRESS, address(sock))
 
-        settings, scope, attribution = await _choose_provider(settings, wish, stores.facts, stack)
         role, state = PlacesRole(settings), ImportState()
         await role.look()
         sharing = await stack.enter_async_context(links_part(settings, stores))
@@ -165,11 +164,10 @@ class Bringing:
         log.info("the import ended", **{name: count for name, count in msgspec.structs.asdict(report).items() if count})
 
 
-async def _choose_provider(
-    settings: Settings, wish: Wish, facts: Facts, stack: AsyncExitStack
-) -> tuple[Settings, Scope, str]:
+async def _choose_provider(settings: Settings, wish: Wish, stack: AsyncExitStack) -> tuple[Settings, Scope, str]:
     """The simulated provider, unless a key or an address was given; never another one than last time."""
-    known = await facts.get(PROVIDER)
+    async with open_stores(settings) as stores:
+        known = await stores.facts.get(PROVIDER)
     if settings.ocm.key or settings.found["ocm.url"].origin != "default":
         if wish.scope is None:
             raise ScopeNeeded(
@@ -180,7 +178,8 @@ async def _choose_provider(
     places = wish.places or _remembered_places(known) or _DEFAULT_PLACES
     provider = f"simulated provider of {places} places"
     _refuse_mixing(known, provider, settings)
-    await facts.set(PROVIDER, provider)
+    async with open_stores(settings) as stores:
+        await stores.facts.set(PROVIDER, provider)
     url = await stack.enter_async_context(simulated(places, _SEED))
     scope = wish.scope or Scope(tuple(country.code for country in COUNTRIES))
     return _pointed_at(settings, url), scope, "Simulated places, invented by Waypost"

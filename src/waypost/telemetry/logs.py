@@ -15,9 +15,19 @@ def get_logger(room: str) -> FilteringBoundLogger:
     return cast("FilteringBoundLogger", structlog.get_logger(room=room))
 
 
-def configure_logs(level: str, *, stream: TextIO | None = None) -> None:
-    stream = stream or sys.stderr
-    pretty = stream.isatty()
+class _Stderr:
+    """Whatever sys.stderr is at the moment of writing: a progress bar on a terminal puts itself in between."""
+
+    def write(self, text: str) -> int:
+        return sys.stderr.write(text)
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
+def configure_logs(level: str) -> None:
+    stream = cast("TextIO", _Stderr())
+    pretty = sys.stderr.isatty()
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,

@@ -67,8 +67,3 @@ def reserve(
     at = max([now, not_before, *(arrival - tolerance for arrival, tolerance in zip(arrivals, tolerances, strict=True))])
     moved = (max(arrival, at) + cost * limit.interval for limit, arrival in zip(limits, arrivals, strict=True))
     return Reservation(at, tuple(moved))
-
-
-def slowest_rate(limits: Sequence[Limit]) -> float:
-    """Requests a second that can be kept up for long."""
-    return min(limit.rate for limit in limits)

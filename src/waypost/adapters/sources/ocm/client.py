@@ -47,7 +47,10 @@ class ProviderClient:
         except (TimeoutError, httpx.TransportError) as error:
             PROVIDER_REQUESTS.labels(self._name, "error").inc()
             reason = str(error) or type(error).__name__
-            raise ProviderUnavailable(f"the provider at {self._url} does not answer: {reason}") from error
+            raise ProviderUnavailable(
+                f"the provider at {self._url} does not answer: {reason}",
+                next_step=f"check WAYPOST_{self._name.upper()}_URL and the network, then start the import again",
+            ) from error
         PROVIDER_REQUESTS.labels(self._name, "ok").inc()
         return body
 

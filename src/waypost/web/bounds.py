@@ -15,12 +15,14 @@ _BODY_SECONDS = 10.0
 _METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
 
 
-class _TooMuch(Exception):
-    pass
+class _Refused(Exception):
+    def __init__(self, status: int, slug: str, detail: str) -> None:
+        super().__init__(detail)
+        self.answer = problem(status, slug, detail)
 
 
 class Bounds:
-    """Refuses long addresses and large or slow bodies before any route sees them."""
+    """Refuses long addresses and large or slow bodies before any route sees them; measures the rest."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -48,36 +50,47 @@ class Bounds:
             HTTP_SECONDS.labels(route).observe(perf_counter() - started)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if len(scope["raw_path"]) + len(scope["query_string"]) > _LONGEST_ADDRESS:
-            await problem(400, "address-too-long", f"an address has at most {_LONGEST_ADDRESS} bytes")(
-                scope, receive, send
-            )
-            return
         try:
-            await self._app(scope, _bounded(receive), send)
-        except _TooMuch:
-            await problem(413, "body-too-large", f"a body has at most {_MOST_BODY} bytes")(scope, receive, send)
-        except TimeoutError:
-            await problem(400, "body-too-slow", f"the body did not arrive within {_BODY_SECONDS:.0f} s")(
-                scope, receive, send
-            )
+            _check_address(scope)
+            body = await _read_body(scope, receive)
+        except _Refused as refused:
+            await refused.answer(scope, receive, send)
+        else:
+            await self._app(scope, _replayed(body, receive), send)
 
 
-def _bounded(receive: Receive) -> Receive:
-    taken = 0
-    complete = False
+def _check_address(scope: Scope) -> None:
+    if len(scope["raw_path"]) + len(scope["query_string"]) > _LONGEST_ADDRESS:
+        raise _Refused(400, "address-too-long", f"an address has at most {_LONGEST_ADDRESS} bytes")
+
+
+async def _read_body(scope: Scope, receive: Receive) -> bytes:
+    """All of it, before any route runs: a route that reads would turn our refusal into an error of its own."""
+    headers = dict(scope["headers"])
+    if b"content-length" not in headers and b"transfer-encoding" not in headers:
+        return b""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            while True:
+                message = await receive()
+                body += message.get("body", b"")
+                if len(body) > _MOST_BODY:
+                    raise _Refused(413, "body-too-large", f"a body has at most {_MOST_BODY} bytes")
+                if not message.get("more_body", False):
+                    return bytes(body)
+    except TimeoutError:
+        raise _Refused(408, "body-too-slow", f"the body did not arrive within {_BODY_SECONDS:.0f} s") from None
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    given = False
 
     async def take() -> Message:
-        nonlocal taken, complete
-        if complete:
-            # Waiting for the client to go away may take as long as the answer does.
+        nonlocal given
+        if given:
             return await receive()
-        async with asyncio.timeout(_BODY_SECONDS):
-            message = await receive()
-        taken += len(message.get("body", b""))
-        complete = not message.get("more_body", False)
-        if taken > _MOST_BODY:
-            raise _TooMuch
-        return message
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
 
     return take

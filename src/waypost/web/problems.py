@@ -17,6 +17,7 @@ _TITLES = {
     403: "Not allowed",
     404: "Not found",
     405: "This method is not for this address",
+    408: "The request came too slowly",
     409: "Somebody else has it",
     410: "Gone",
     413: "The request is too large",

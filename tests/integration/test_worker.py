@@ -1,0 +1,187 @@
+"""The worker on a real store: every lease ends the right way, whatever its handler does."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from support.places import page
+from support.stores import Backend
+from waypost.bootstrap import open_jobs
+from waypost.importing.source import AccessDenied, ProviderUnavailable
+from waypost.kernel.errors import TerminalError
+from waypost.scaling.jobs.job import Held, Lease
+from waypost.scaling.jobs.renewer import Renewer
+from waypost.scaling.jobs.settings import JobsSettings
+from waypost.scaling.jobs.worker import Handler, Worker
+
+pytestmark = pytest.mark.anyio
+
+SHARDS = [f"ocm/country:{code}/full:2026-02-21" for code in ("DE", "FR", "NL")]
+
+
+class NoJitter(random.Random):
+    """Retries at once."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return a
+
+
+@asynccontextmanager
+async def worker(
+    backend: Backend, handler: Handler, *, lease: float = 30, concurrency: int = 2
+) -> AsyncIterator[Worker]:
+    settings = JobsSettings(lease=lease, concurrency=concurrency, max_attempts=3)
+    with Renewer(lambda: open_jobs(backend.settings), lease) as renewer:
+        yield Worker(backend.stores.jobs, renewer, handler, owner="me", settings=settings, rng=NoJitter())
+
+
+async def finish(backend: Backend, lease: Lease) -> None:
+    now = await backend.stores.pages.now()
+    await backend.stores.pages.commit(lease, page(last=True), requested_at=now, counted={})
+
+
+async def test_it_works_until_every_job_of_the_group_is_done(backend: Backend) -> None:
+    async def handler(held: Held) -> None:
+        await finish(backend, held.lease)
+
+    await backend.stores.jobs.enqueue(SHARDS, group="one")
+    async with worker(backend, handler) as working:
+        await working.run_until_done("one")
+    assert (await backend.stores.jobs.tally("one")).jobs == {"done": 3}
+
+
+async def test_it_leaves_the_jobs_of_others_alone(backend: Backend) -> None:
+    async def handler(held: Held) -> None:
+        await finish(backend, held.lease)
+
+    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
+    await backend.stores.jobs.enqueue(SHARDS[1:], group="two")
+    async with worker(backend, handler) as working:
+        await working.run_until_done("one")
+    assert (await backend.stores.jobs.tally("two")).jobs == {"pending": 2}
+
+
+async def test_a_transient_error_is_tried_again_and_then_goes_dead_with_its_reason(backend: Backend) -> None:
+    tries: list[str] = []
+
+    async def handler(held: Held) -> None:
+        tries.append(held.lease.shard)
+        held.counted["requests"] += 1
+        raise ProviderUnavailable("it is away")
+
+    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
+    async with worker(backend, handler) as working:
+        await working.run_until_done("one")
+    assert len(tries) == 3
+    [job] = await backend.stores.jobs.list(status="dead")
+    assert job.last_error_code == "provider-unavailable"
+    assert job.counters == {"requests": 3, "retries": 2}
+
+
+async def test_progress_forgives_earlier_attempts(backend: Backend) -> None:
+    tries = 0
+
+    async def handler(held: Held) -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 8:
+            await finish(backend, held.lease)
+            return
+        now = await backend.stores.pages.now()
+        await backend.stores.pages.commit(held.lease, page(tries), requested_at=now, counted={})
+        held.progressed("after:9")
+        raise ProviderUnavailable("it is away again")
+
+    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
+    async with worker(backend, handler) as working:
+        await working.run_until_done("one")
+    [job] = await backend.stores.jobs.list()
+    assert (job.status, job.attempts_total) == ("done", 8)
+
+
+@pytest.mark.parametrize("error", [TerminalError("no use"), ValueError("a defect")])
+async def test_one_bad_job_does_not_stop_the_others(backend: Backend, error: Exception) -> None:
+    async def handler(held: Held) -> None:
+        if held.lease.shard == SHARDS[0]:
+            raise error
+        await finish(backend, held.lease)
+
+    await backend.stores.jobs.enqueue(SHARDS, group="one")
+    async with worker(backend, handler) as working:
+        await working.run_until_done("one")
+    assert (await backend.stores.jobs.tally("one")).jobs == {"dead": 1, "done": 2}
+
+
+async def test_a_provider_that_forbids_us_is_not_asked_for_the_other_shards(backend: Backend) -> None:
+    asked: list[str] = []
+
+    async def handler(held: Held) -> None:
+        asked.append(held.lease.shard)
+        raise AccessDenied("a wrong key")
+
+    await backend.stores.jobs.enqueue(SHARDS, group="one")
+    async with worker(backend, handler, concurrency=1) as working:
+        with pytest.raises(AccessDenied):
+            await working.run_until_done("one")
+    assert asked == SHARDS[:1]
+    assert (await backend.stores.jobs.tally("one")).jobs == {"dead": 1, "pending": 2}
+
+
+async def test_when_stopped_it_gives_its_jobs_back(backend: Backend) -> None:
+    started = asyncio.Event()
+
+    async def handler(held: Held) -> None:
+        held.counted["requests"] += 1
+        started.set()
+        await asyncio.Event().wait()
+
+    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
+    async with worker(backend, handler) as working:
+        running = asyncio.create_task(working.run_until_done("one"))
+        await started.wait()
+        working.stop()
+        await running
+    [job] = await backend.stores.jobs.list()
+    assert (job.status, job.attempts, job.counters) == ("pending", 0, {"requests": 1})
+
+
+async def test_a_lease_is_renewed_while_the_loop_is_free_or_busy(backend: Backend) -> None:
+    """Three leases long, of which the loop is blocked for two: the renewer has a thread of its own."""
+
+    async def handler(held: Held) -> None:
+        seen = held.deadline
+        while held.deadline < seen + 0.6:  # spins without awaiting: the loop is as busy as can be
+            pass
+        await finish(backend, held.lease)
+
+    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
+    async with worker(backend, handler, lease=0.9) as working:
+        await working.run_until_done("one")
+    [job] = await backend.stores.jobs.list()
+    assert (job.status, job.attempts_total) == ("done", 1)
+
+
+async def test_a_shard_is_dropped_the_moment_its_lease_is_lost(backend: Backend) -> None:
+    dropped = asyncio.Event()
+
+    async def handler(held: Held) -> None:
+        backend.age(60)
+        [stolen] = await backend.stores.jobs.claim("thief", limit=1, lease=60, max_attempts=9)
+        assert stolen.fence > held.lease.fence
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            dropped.set()
+            raise
+
+    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
+    async with worker(backend, handler, lease=0.9) as working:
+        running = asyncio.create_task(working.run_until_done("one"))
+        await dropped.wait()
+        working.stop()
+        await running
+    [job] = await backend.stores.jobs.list()
+    assert (job.status, job.lease_owner) == ("leased", "thief")

@@ -1,0 +1,1 @@
+"""What several suites need: stores with a way to age leases, running processes, invented places."""

@@ -27,8 +27,9 @@ up: setup ## run everything in one process: simulated provider, import, map and 
 	@exec $(BIN)/waypost up $(ARGS)
 
 .PHONY: test
-test: setup-dev ## run every test, on real servers and a real browser (ARGS="-k phrases")
+test: ## run every test, on real servers and a real browser (ARGS="-k phrases")
 	@tools/install-system $(TEST_PACKAGES)
+	@tools/install-python requirements-dev.lock
 	@echo "running the tests"
 	@exec $(BIN)/pytest --numprocesses auto $(ARGS)
 
@@ -40,8 +41,9 @@ check: setup-dev ## format, lint, types and import rules, without the network
 	@echo "import-linter"; $(BIN)/lint-imports --no-cache
 
 .PHONY: screenshots
-screenshots: setup-dev ## draw the README's picture again from the running product
+screenshots: ## draw the README's picture again from the running product
 	@tools/install-system chromium
+	@tools/install-python requirements-dev.lock
 	@$(BIN)/python tools/screenshots.py
 
 .PHONY: lock

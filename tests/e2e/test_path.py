@@ -95,3 +95,10 @@ def test_a_server_moves_to_a_new_snapshot_by_itself(processes: Processes) -> Non
         assert processes.run("import", "run", "--country", code, env=env).returncode == 0
         count = processes.json("snapshot", "build")["count"]
         eventually(partial(serves, places, count), "it serves the new one")
+
+
+def test_many_processes_may_start_on_a_new_folder_at_once(processes: Processes) -> None:
+    started = [processes.start("link", "create", f"https://example.org/{number}") for number in range(8)]
+    assert [running.wait() for running in started] == [0] * 8
+    urls = [running.wait_for(r"^http://\S+")[0] for running in started]
+    assert len(set(urls)) == 8

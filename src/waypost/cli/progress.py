@@ -36,7 +36,7 @@ def importing(name: str) -> Iterator[Callable[[Progress], None]]:
 
     with Bar(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=10),
         TextColumn("{task.fields[sentence]}"),
         console=Console(stderr=True),
     ) as bar:
@@ -64,8 +64,7 @@ def sentence(progress: Progress) -> str:
     left = "" if progress.seconds_left is None else f", {_duration(progress.seconds_left)} left"
     return (
         f"{progress.shards_done}/{progress.shards_total} shards, {progress.places} places,"
-        f" {progress.requests} requests, {progress.requests_per_second:.1f}/s"
-        f" ({progress.budget_use:.0%} of the budget){left}"
+        f" {progress.requests_per_second:.1f} requests/s ({progress.budget_use:.0%} of budget){left}"
     )
 
 

@@ -74,7 +74,10 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes:
         async with asyncio.timeout(_BODY_SECONDS):
             while True:
                 message = await receive()
-                body += message.get("body", b"")
+                if message["type"] == "http.disconnect":
+                    # Half a body that happens to be whole JSON must not be acted on.
+                    raise _Refused(400, "body-incomplete", "the client went away before its body was complete")
+                body += message["body"]
                 if len(body) > _MOST_BODY:
                     raise _Refused(413, "body-too-large", f"a body has at most {_MOST_BODY} bytes")
                 if not message.get("more_body", False):

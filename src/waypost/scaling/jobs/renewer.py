@@ -32,7 +32,8 @@ class Renewer:
     def __init__(self, open_store: Callable[[], AbstractAsyncContextManager[JobStore]], lease: float) -> None:
         self._open_store = open_store
         self._lease = lease
-        self._held: dict[str, tuple[Held, Callable[[], None]]] = {}
+        # By fence, not by job: a job that was given back may be held again before its old lease is dropped here.
+        self._held: dict[int, tuple[Held, Callable[[], None]]] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="lease-renewer", daemon=True)
@@ -49,41 +50,56 @@ class Renewer:
 
     def hold(self, held: Held, on_lost: Callable[[], None]) -> None:
         with self._lock:
-            self._held[held.lease.job_id] = (held, on_lost)
+            self._held[held.lease.fence] = (held, on_lost)
             LEASES_HELD.set(len(self._held))
 
     def drop(self, held: Held) -> None:
         with self._lock:
-            self._held.pop(held.lease.job_id, None)
+            self._held.pop(held.lease.fence, None)
             LEASES_HELD.set(len(self._held))
 
     async def _run(self) -> None:
-        async with self._open_store() as store:
-            while not await asyncio.to_thread(self._stop.wait, self._lease * _RENEW_AFTER):
-                await self._renew(store)
+        while not self._stop.is_set():
+            try:
+                async with self._open_store() as store:
+                    while not await self._pause():
+                        await self._renew(store)
+            except WaypostError as error:
+                LEASE_RENEWALS.labels("error").inc()
+                log.warning("leases could not be renewed", error=error.slug, message=str(error))
+                self._lose_the_expired()
+                await self._pause()
+
+    async def _pause(self) -> bool:
+        """Until it is time to renew again; true when asked to stop."""
+        return await asyncio.to_thread(self._stop.wait, self._lease * _RENEW_AFTER)
 
     async def _renew(self, store: JobStore) -> None:
-        with self._lock:
-            held = [held for held, _ in self._held.values()]
+        held = self._all_held()
         if not held:
             return
         sent = monotonic()
-        try:
-            kept = await store.renew([each.lease for each in held], lease=self._lease)
-        except WaypostError as error:
-            LEASE_RENEWALS.labels("error").inc()
-            log.warning("leases could not be renewed", error=error.slug, message=str(error))
-            kept = None
+        kept = await store.renew([each.lease for each in held], lease=self._lease)
         for each in held:
-            if kept is not None and each.lease.job_id in kept:
+            if each.lease.job_id in kept:
                 each.deadline = deadline_of(sent, self._lease)
                 LEASE_RENEWALS.labels("kept").inc()
-            elif kept is not None or monotonic() >= each.deadline:
+            else:
                 self._lose(each)
+
+    def _lose_the_expired(self) -> None:
+        """The store does not answer: what may have expired there is no longer ours to work on."""
+        for held in self._all_held():
+            if monotonic() >= held.deadline:
+                self._lose(held)
+
+    def _all_held(self) -> list[Held]:
+        with self._lock:
+            return [held for held, _ in self._held.values()]
 
     def _lose(self, held: Held) -> None:
         with self._lock:
-            _, on_lost = self._held.pop(held.lease.job_id, (held, lambda: None))
+            _, on_lost = self._held.pop(held.lease.fence, (held, lambda: None))
         held.lost = True
         LEASE_RENEWALS.labels("lost").inc()
         on_lost()

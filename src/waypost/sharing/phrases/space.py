@@ -14,6 +14,7 @@ class SpaceFull(TerminalError):
     """A number beyond the last phrase of its space."""
 
     slug = "space-full"
+    http_status = 503
 
 
 @dataclass(frozen=True)

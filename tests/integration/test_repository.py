@@ -1,0 +1,70 @@
+"""The repository's own promises: commands that explain themselves, locks that name no host, missing packages named."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+
+
+def test_make_help_lists_every_command() -> None:
+    listed = subprocess.run(["make", "-C", ROOT, "help"], capture_output=True, text=True, check=True).stdout
+    for target in ("setup", "up", "test", "check", "screenshots"):
+        assert re.search(rf"^  {target} +\S", listed, re.MULTILINE), target
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+def test_every_locked_package_has_a_hash_and_no_host_is_named(lock: str) -> None:
+    text = (ROOT / lock).read_text()
+    packages = re.findall(
+        r"^([a-z0-9.-]+)==\S+((?: ;.*)? \\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", text, re.MULTILINE
+    )
+    assert len(packages) == len(re.findall(r"^[a-z0-9.-]+==", text, re.MULTILINE)) > 20
+    assert not re.search(r"https?://|--index-url|--find-links", text)
+
+
+def test_the_development_lock_holds_the_other_one() -> None:
+    pinned = {
+        name: set(re.findall(r"^[a-z0-9.-]+==[^\s;]+", (ROOT / name).read_text(), re.MULTILINE))
+        for name in ("requirements.lock", "requirements-dev.lock")
+    }
+    assert pinned["requirements.lock"] < pinned["requirements-dev.lock"]
+
+
+@pytest.fixture
+def tools_without_sudo() -> Iterator[str]:
+    """A search path that anybody may read, with all that the script needs but no way to become root."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        for name in ("bash", "id", "dpkg-query", "apt-get"):
+            found = shutil.which(name)
+            assert found, name
+            (Path(folder) / name).symlink_to(found)
+        yield folder
+
+
+def test_without_root_and_sudo_the_missing_packages_are_named(tools_without_sudo: str) -> None:
+    done = subprocess.run(
+        ["/bin/bash", "-s", "--", "bash", "no-such-package", "nor-this-one"],
+        input=(ROOT / "tools" / "install-system").read_text(),
+        env={"PATH": tools_without_sudo},
+        user=NOBODY if os.getuid() == 0 else None,
+        cwd="/",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].strip() == "apt-get install no-such-package nor-this-one"
+
+
+def test_what_is_installed_already_needs_nobody() -> None:
+    done = subprocess.run([ROOT / "tools" / "install-system", "bash"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,94 @@
+"""A private PostgreSQL, and a streaming replica of it for those who ask."""
+
+import os
+import pwd
+import shutil
+import subprocess
+from pathlib import Path
+
+from support.servers.sharing import ServerMissing, find_program, free_port, shared, supervised
+
+_CONFIGURATION = """
+listen_addresses = '127.0.0.1'
+port = {port}
+unix_socket_directories = '{folder}'
+fsync = off
+synchronous_commit = on
+full_page_writes = off
+max_connections = 200
+wal_level = replica
+max_wal_senders = 5
+max_replication_slots = 5
+hot_standby = on
+"""
+
+
+def primary() -> str:
+    """Where the run's PostgreSQL is, as postgresql://app@127.0.0.1:PORT, without a database."""
+    return shared("postgres", _start_primary)
+
+
+def replica() -> str:
+    """Where a streaming replica of `primary` is."""
+    source = primary()
+    return shared("postgres-replica", lambda folder: _start_replica(folder, source))
+
+
+def _programs() -> Path:
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+    return versions[-1] if versions else Path(find_program("postgres")).parent
+
+
+def _as_user() -> list[str]:
+    """PostgreSQL refuses to run as root, so root becomes the user that its package made."""
+    if os.getuid() != 0:
+        return []
+    try:
+        pwd.getpwnam("postgres")
+    except KeyError:
+        raise ServerMissing("there is no user postgres; `make test` installs the package that makes it") from None
+    # Unlike runuser and su, setpriv leaves no process of its own between the supervisor's signals and the server.
+    return [find_program("setpriv"), "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+
+
+def _run(*command: str | Path, folder: Path) -> None:
+    done = subprocess.run([*_as_user(), *map(str, command)], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ServerMissing(f"{command[0]}: {done.stderr or done.stdout}")
+
+
+def _own(folder: Path) -> None:
+    folder.chmod(0o755)
+    if os.getuid() == 0:
+        shutil.chown(folder, "postgres", "postgres")
+
+
+def _start_primary(folder: Path) -> str:
+    _own(folder)
+    port, data = free_port(), folder / "data"
+    _run(_programs() / "initdb", "-D", data, "-U", "app", "--auth=trust", "--no-sync", "-E", "UTF8", folder=folder)
+    with (data / "postgresql.conf").open("a") as configuration:
+        configuration.write(_CONFIGURATION.format(port=port, folder=folder))
+    _serve(folder, data, port)
+    return f"postgresql://app@127.0.0.1:{port}"
+
+
+def _start_replica(folder: Path, source: str) -> str:
+    _own(folder)
+    port, data = free_port(), folder / "data"
+    source_port = source.rpartition(":")[2]
+    copy = ["-h", "127.0.0.1", "-p", source_port, "-U", "app", "-D", str(data), "-R", "-X", "stream", "-c", "fast"]
+    _run(_programs() / "pg_basebackup", *copy, "-C", "-S", f"replica_{port}", folder=folder)
+    with (data / "postgresql.conf").open("a") as configuration:
+        configuration.write(f"\nport = {port}\nunix_socket_directories = '{folder}'\n")
+    _serve(folder, data, port)
+    return f"postgresql://app@127.0.0.1:{port}"
+
+
+def _serve(folder: Path, data: Path, port: int) -> None:
+    ready = [str(_programs() / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    supervised(
+        folder,
+        [*_as_user(), str(_programs() / "postgres"), "-D", str(data)],
+        lambda: subprocess.run(ready, check=False).returncode == 0,
+    )

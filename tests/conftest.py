@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support.job_stores import JOB_STORES, JobBackend
 from support.processes import Processes
 from support.stores import BACKENDS, Backend, open_backend
 
@@ -17,6 +18,12 @@ def anyio_backend() -> str:
 @pytest.fixture(params=BACKENDS)
 async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
     async with open_backend(request.param, tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(params=JOB_STORES)
+async def job_backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[JobBackend]:
+    async with JOB_STORES[request.param](tmp_path) as opened:
         yield opened
 
 

@@ -2,11 +2,12 @@
 
 import asyncio
 import itertools
+from collections.abc import Sequence
 
 import pytest
 
-from support.stores import Backend
-from waypost.scaling.jobs.job import Failure, Lease, LeaseLost
+from support.job_stores import JobBackend
+from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob
 from waypost.scaling.jobs.store import JobStore
 
 pytestmark = pytest.mark.anyio
@@ -16,8 +17,12 @@ FAILURE = Failure("provider-unavailable", "it is away")
 
 
 @pytest.fixture
-def jobs(backend: Backend) -> JobStore:
-    return backend.stores.jobs
+def jobs(job_backend: JobBackend) -> JobStore:
+    return job_backend.jobs
+
+
+async def enqueue(jobs: JobStore, shards: Sequence[str], group: str | None = "one") -> int:
+    return await jobs.enqueue([NewJob(shard) for shard in shards], group=group)
 
 
 async def claim(jobs: JobStore, limit: int = 1, *, owner: str = "me", max_attempts: int = 5) -> list[Lease]:
@@ -25,24 +30,24 @@ async def claim(jobs: JobStore, limit: int = 1, *, owner: str = "me", max_attemp
 
 
 async def test_scheduling_twice_adds_nothing(jobs: JobStore) -> None:
-    await jobs.enqueue(SHARDS, group="one")
-    await jobs.enqueue(SHARDS, group="one")
+    await enqueue(jobs, SHARDS, "one")
+    await enqueue(jobs, SHARDS, "one")
     assert [job.shard for job in await jobs.list()] == SHARDS
 
 
 async def test_a_job_may_serve_several_groups(jobs: JobStore) -> None:
-    await jobs.enqueue(SHARDS, group="one")
-    await jobs.enqueue(SHARDS[:2], group="two")
+    await enqueue(jobs, SHARDS, "one")
+    await enqueue(jobs, SHARDS[:2], "two")
     assert (await jobs.tally("one")).total == 3
     assert (await jobs.tally("two")).total == 2
     assert [job.shard for job in await jobs.list(group="two")] == SHARDS[:2]
 
 
 async def test_a_group_only_sees_what_was_counted_since_it_began(jobs: JobStore) -> None:
-    await jobs.enqueue(SHARDS[:1], group="one")
+    await enqueue(jobs, SHARDS[:1], "one")
     [lease] = await claim(jobs)
     await jobs.release(lease, counted={"requests": 3})
-    await jobs.enqueue(SHARDS[:1], group="two")
+    await enqueue(jobs, SHARDS[:1], "two")
     [lease] = await claim(jobs)
     await jobs.release(lease, counted={"requests": 2})
     assert (await jobs.tally("one")).counters["requests"] == 5
@@ -50,7 +55,7 @@ async def test_a_group_only_sees_what_was_counted_since_it_began(jobs: JobStore)
 
 
 async def test_a_claim_takes_no_more_than_its_limit_and_nobody_else_gets_them(jobs: JobStore) -> None:
-    await jobs.enqueue(SHARDS, group="one")
+    await enqueue(jobs, SHARDS, "one")
     mine = await claim(jobs, 2)
     theirs = await claim(jobs, 5, owner="them")
     assert len(mine) == 2
@@ -59,20 +64,20 @@ async def test_a_claim_takes_no_more_than_its_limit_and_nobody_else_gets_them(jo
 
 
 async def test_a_claim_can_be_kept_to_one_group(jobs: JobStore) -> None:
-    await jobs.enqueue(SHARDS[:1], group="one")
-    await jobs.enqueue(SHARDS[1:], group="two")
+    await enqueue(jobs, SHARDS[:1], "one")
+    await enqueue(jobs, SHARDS[1:], "two")
     leases = await jobs.claim("me", limit=5, lease=30, max_attempts=5, group="two")
     assert [lease.shard for lease in leases] == SHARDS[1:]
 
 
-async def test_many_claimers_never_share_a_job(backend: Backend) -> None:
+async def test_many_claimers_never_share_a_job(job_backend: JobBackend) -> None:
     shards = [f"ocm/country:DE/ids:{number}..{number + 1}" for number in range(60)]
-    await backend.stores.jobs.enqueue(shards, group="one")
+    await enqueue(job_backend.jobs, shards, "one")
 
     async def drain(owner: str) -> list[str]:
         taken: list[str] = []
-        async with backend.open_again() as stores:
-            while leases := await stores.jobs.claim(owner, limit=3, lease=30, max_attempts=5):
+        async with job_backend.open_again() as other:
+            while leases := await other.claim(owner, limit=3, lease=30, max_attempts=5):
                 taken += [lease.shard for lease in leases]
         return taken
 
@@ -80,24 +85,24 @@ async def test_many_claimers_never_share_a_job(backend: Backend) -> None:
     assert sorted(itertools.chain(*taken)) == sorted(shards)
 
 
-async def test_fences_only_grow(backend: Backend) -> None:
-    jobs = backend.stores.jobs
-    await jobs.enqueue(SHARDS, group="one")
+async def test_fences_only_grow(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS, "one")
     fences = [lease.fence for lease in await claim(jobs, 3)]
     for _ in range(3):
-        backend.age(31)
+        await job_backend.age(31)
         fences += [lease.fence for lease in await claim(jobs, 3)]
     assert fences == sorted(set(fences))
 
 
 async def test_an_expired_lease_is_claimable_again_with_its_cursor_and_the_old_fence_is_worthless(
-    backend: Backend,
+    job_backend: JobBackend,
 ) -> None:
-    jobs = backend.stores.jobs
-    await jobs.enqueue(SHARDS[:1], group="one")
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1], "one")
     [old] = await claim(jobs)
     assert await claim(jobs) == []
-    backend.age(31)
+    await job_backend.age(31)
     [new] = await claim(jobs, owner="other")
     assert new.fence > old.fence
     assert new.attempts == 2
@@ -111,22 +116,22 @@ async def test_an_expired_lease_is_claimable_again_with_its_cursor_and_the_old_f
     assert (found.status, found.lease_owner, found.fence) == ("leased", "other", new.fence)
 
 
-async def test_a_late_renewal_whose_fence_is_still_current_succeeds(backend: Backend) -> None:
-    jobs = backend.stores.jobs
-    await jobs.enqueue(SHARDS[:1], group="one")
+async def test_a_late_renewal_whose_fence_is_still_current_succeeds(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1], "one")
     [lease] = await claim(jobs)
-    backend.age(31)
+    await job_backend.age(31)
     assert await jobs.renew([lease], lease=30) == {lease.job_id}
     assert await claim(jobs, owner="other") == []
 
 
-async def test_a_failed_job_waits_and_then_comes_back_with_its_reason(backend: Backend) -> None:
-    jobs = backend.stores.jobs
-    await jobs.enqueue(SHARDS[:1], group="one")
+async def test_a_failed_job_waits_and_then_comes_back_with_its_reason(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1], "one")
     [lease] = await claim(jobs)
     await jobs.fail(lease, FAILURE, retry_in=60, counted={"requests": 1})
     assert await claim(jobs) == []
-    backend.age(61)
+    await job_backend.age(61)
     [again] = await claim(jobs)
     job = await jobs.get(again.job_id)
     assert job
@@ -136,10 +141,10 @@ async def test_a_failed_job_waits_and_then_comes_back_with_its_reason(backend: B
 
 
 async def test_a_dead_job_stays_dead_until_a_person_revives_it(jobs: JobStore) -> None:
-    await jobs.enqueue(SHARDS[:2], group="one")
+    await enqueue(jobs, SHARDS[:2], "one")
     for lease in await claim(jobs, 2):
         await jobs.fail(lease, FAILURE, retry_in=None, counted={})
-    await jobs.enqueue(SHARDS[:2], group="two")
+    await enqueue(jobs, SHARDS[:2], "two")
     assert await claim(jobs, 2) == []
     assert {job.finished_at is not None for job in await jobs.list(status="dead")} == {True}
     assert await jobs.revive([SHARDS[0], "ocm/country:XX/full:2026-01-01"]) == 1
@@ -148,19 +153,19 @@ async def test_a_dead_job_stays_dead_until_a_person_revives_it(jobs: JobStore) -
     assert await jobs.revive() == 1
 
 
-async def test_a_job_that_kills_its_workers_ends_up_dead(backend: Backend) -> None:
-    jobs = backend.stores.jobs
-    await jobs.enqueue(SHARDS[:1], group="one")
+async def test_a_job_that_kills_its_workers_ends_up_dead(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1], "one")
     for _ in range(3):
         assert await claim(jobs, max_attempts=3)
-        backend.age(31)
+        await job_backend.age(31)
     assert await claim(jobs, max_attempts=3) == []
     [job] = await jobs.list(status="dead")
     assert (job.last_error_code, job.attempts_total) == ("lease-expired", 3)
 
 
 async def test_a_released_job_is_pending_at_once_and_the_attempt_does_not_count(jobs: JobStore) -> None:
-    await jobs.enqueue(SHARDS[:1], group="one")
+    await enqueue(jobs, SHARDS[:1], "one")
     [lease] = await claim(jobs)
     await jobs.release(lease, counted={})
     [again] = await claim(jobs)
@@ -168,7 +173,7 @@ async def test_a_released_job_is_pending_at_once_and_the_attempt_does_not_count(
 
 
 async def test_what_a_dead_worker_of_a_name_left_behind_can_be_released_at_once(jobs: JobStore) -> None:
-    await jobs.enqueue(SHARDS, group="one")
+    await enqueue(jobs, SHARDS, "one")
     await claim(jobs, 2, owner="up")
     await claim(jobs, 1, owner="other")
     assert await jobs.release_owner("up") == 2
@@ -180,3 +185,126 @@ async def test_an_unknown_job_is_none_and_an_empty_store_is_empty(jobs: JobStore
     assert await jobs.list() == []
     assert await claim(jobs, 10) == []
     assert (await jobs.tally("nobody")).total == 0
+
+
+async def test_enqueueing_says_how_many_were_new(jobs: JobStore) -> None:
+    assert await enqueue(jobs, SHARDS[:2]) == 2
+    assert await enqueue(jobs, SHARDS) == 1
+    assert await enqueue(jobs, SHARDS, None) == 0
+    assert await enqueue(jobs, []) == 0
+
+
+async def test_higher_priorities_come_first_and_nothing_comes_before_it_is_due(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await jobs.enqueue([NewJob(SHARDS[0]), NewJob(SHARDS[1], priority=5), NewJob(SHARDS[2], priority=9, delay=60)])
+    assert [lease.shard for lease in await claim(jobs, 3)] == [SHARDS[1], SHARDS[0]]
+    await job_backend.age(61)
+    assert SHARDS[2] in [lease.shard for lease in await claim(jobs, 3, owner="later")]
+
+
+async def test_a_checkpoint_keeps_the_cursor_for_whoever_comes_next_and_forgives_attempts(
+    job_backend: JobBackend,
+) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1])
+    [lease] = await claim(jobs)
+    await jobs.checkpoint(lease, cursor="after:7", counted={"pages": 1})
+    await job_backend.age(31)
+    [again] = await claim(jobs)
+    assert (again.cursor, again.attempts) == ("after:7", 1)
+    with pytest.raises(LeaseLost):
+        await jobs.checkpoint(lease, cursor="after:3", counted={"pages": 1})
+    found = await jobs.get(SHARDS[0])
+    assert found
+    assert (found.cursor, found.counters, found.attempts_total) == ("after:7", {"pages": 1}, 2)
+
+
+async def test_many_are_completed_at_once_and_a_stale_one_among_them_changes_nothing(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS)
+    [stale] = await claim(jobs)
+    await job_backend.age(31)
+    current = await claim(jobs, 3)
+    kept = await jobs.complete([Done(stale), *(Done(lease, {"pages": 1}) for lease in current[1:])])
+    assert kept == {lease.job_id for lease in current[1:]}
+    assert await jobs.count() == {"done": 2, "leased": 1}
+    [done, _] = await jobs.list(status="done")
+    assert done.counters == {"pages": 1}
+    assert done.finished_at is not None
+    assert done.lease_owner is None
+
+
+async def test_an_acknowledgement_that_is_sent_twice_changes_nothing_the_second_time(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS[:1])
+    [lease] = await claim(jobs)
+    assert await jobs.complete([Done(lease, {"pages": 1})]) == {lease.job_id}
+    assert await jobs.complete([Done(lease, {"pages": 1})]) == set()
+    found = await jobs.get(SHARDS[0])
+    assert found
+    assert found.counters == {"pages": 1}
+    assert await jobs.complete([]) == set()
+
+
+async def test_a_split_ends_the_job_and_its_parts_are_wanted_by_the_same_groups(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS[:1], "one")
+    await enqueue(jobs, SHARDS[:1], "two")
+    [lease] = await claim(jobs)
+    parts = [f"{SHARDS[0]}/ids:0..500", f"{SHARDS[0]}/ids:500..1000"]
+    await jobs.split(lease, parts, counted={"requests": 1})
+    for group in ("one", "two"):
+        tally = await jobs.tally(group)
+        assert tally.jobs == {"done": 1, "pending": 2}
+        assert tally.counters["requests"] == 1
+    with pytest.raises(LeaseLost):
+        await jobs.split(lease, parts, counted={})
+    assert sorted(each.shard for each in await claim(jobs, 5)) == parts
+
+
+async def test_a_stale_split_adds_nothing(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1])
+    [stale] = await claim(jobs)
+    await job_backend.age(31)
+    await claim(jobs)
+    with pytest.raises(LeaseLost):
+        await jobs.split(stale, [f"{SHARDS[0]}/ids:0..500"], counted={})
+    assert len(await jobs.list()) == 1
+
+
+async def test_pruning_forgets_what_ended_long_ago_and_nothing_else(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS)
+    done, dead, _ = await claim(jobs, 3)
+    await jobs.complete([Done(done)])
+    await jobs.fail(dead, FAILURE, retry_in=None, counted={})
+    assert await jobs.prune(older_than=3600) == 0
+    await job_backend.age(3601)
+    assert await jobs.prune(older_than=3600) == 1
+    assert await jobs.get(done.shard) is None
+    assert (await jobs.tally("one")).total == 2
+    assert await enqueue(jobs, [done.shard]) == 1
+    assert await jobs.prune(older_than=3600, statuses=["dead"]) == 1
+
+
+async def test_jobs_are_listed_by_status_and_by_how_their_keys_begin(jobs: JobStore) -> None:
+    await enqueue(jobs, [*SHARDS, "ocpi/country:DE/full:2026-02-21", "ocm%/weird:_/x:1"])
+    assert len(await jobs.list(prefix="ocm/")) == 3
+    assert [job.shard for job in await jobs.list(prefix="ocm/country:D")] == SHARDS[:1]
+    assert len(await jobs.list(limit=2)) == 2
+    await claim(jobs)
+    assert len(await jobs.list(status="leased")) == 1
+
+
+async def test_a_waiter_comes_back_when_there_may_be_work(jobs: JobStore) -> None:
+    await asyncio.wait_for(jobs.wait(0.05), timeout=10)
+
+
+async def test_a_waiter_is_woken_by_another_process(job_backend: JobBackend) -> None:
+    """Stores that notify return at once; the others poll, and come back soon by themselves."""
+    async with job_backend.open_again() as other:
+        waiting = asyncio.create_task(other.wait(30 if job_backend.jobs.capabilities.notifies else 1))
+        await asyncio.sleep(0)
+        while not waiting.done():
+            await enqueue(job_backend.jobs, [f"ocm/country:DE/ids:{id(object())}..9"])
+            await asyncio.wait({waiting}, timeout=0.1)
+        await waiting

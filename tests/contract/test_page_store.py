@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.places import fetched, page
 from support.stores import Backend, open_backend
 from waypost.importing.source import Page, Reject
-from waypost.scaling.jobs.job import Lease, LeaseLost
+from waypost.scaling.jobs.job import Lease, LeaseLost, NewJob
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ NOON = datetime(2026, 2, 21, 12, tzinfo=UTC)
 
 @pytest.fixture
 async def lease(backend: Backend) -> Lease:
-    await backend.stores.jobs.enqueue([SHARD], group="one")
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in [SHARD]], group="one")
     [claimed] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
     return claimed
 
@@ -111,7 +111,7 @@ def test_in_whatever_order_pages_arrive_the_latest_request_wins(
 ) -> None:
     async def check() -> None:
         async with open_backend("sqlite", tmp_path_factory.mktemp("pages")) as backend:
-            await backend.stores.jobs.enqueue([SHARD], group="one")
+            await backend.stores.jobs.enqueue([NewJob(shard) for shard in [SHARD]], group="one")
             [claimed] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
             for sent in order:
                 brought = page(1, name=f"sent at {sent}")

@@ -12,7 +12,7 @@ from support.stores import Backend
 from waypost.bootstrap import open_jobs
 from waypost.importing.source import AccessDenied, ProviderUnavailable
 from waypost.kernel.errors import TerminalError
-from waypost.scaling.jobs.job import Held, Lease
+from waypost.scaling.jobs.job import Held, Lease, NewJob
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.jobs.worker import Handler, Worker
@@ -47,7 +47,7 @@ async def test_it_works_until_every_job_of_the_group_is_done(backend: Backend) -
     async def handler(held: Held) -> None:
         await finish(backend, held.lease)
 
-    await backend.stores.jobs.enqueue(SHARDS, group="one")
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in SHARDS], group="one")
     async with worker(backend, handler) as working:
         await working.run_until_done("one")
     assert (await backend.stores.jobs.tally("one")).jobs == {"done": 3}
@@ -57,8 +57,8 @@ async def test_it_leaves_the_jobs_of_others_alone(backend: Backend) -> None:
     async def handler(held: Held) -> None:
         await finish(backend, held.lease)
 
-    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
-    await backend.stores.jobs.enqueue(SHARDS[1:], group="two")
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in SHARDS[:1]], group="one")
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in SHARDS[1:]], group="two")
     async with worker(backend, handler) as working:
         await working.run_until_done("one")
     assert (await backend.stores.jobs.tally("two")).jobs == {"pending": 2}
@@ -72,7 +72,7 @@ async def test_a_transient_error_is_tried_again_and_then_goes_dead_with_its_reas
         held.counted["requests"] += 1
         raise ProviderUnavailable("it is away")
 
-    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in SHARDS[:1]], group="one")
     async with worker(backend, handler) as working:
         await working.run_until_done("one")
     assert len(tries) == 3
@@ -95,7 +95,7 @@ async def test_progress_forgives_earlier_attempts(backend: Backend) -> None:
         held.progressed("after:9")
         raise ProviderUnavailable("it is away again")
 
-    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in SHARDS[:1]], group="one")
     async with worker(backend, handler) as working:
         await working.run_until_done("one")
     [job] = await backend.stores.jobs.list()
@@ -109,7 +109,7 @@ async def test_one_bad_job_does_not_stop_the_others(backend: Backend, error: Exc
             raise error
         await finish(backend, held.lease)
 
-    await backend.stores.jobs.enqueue(SHARDS, group="one")
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in SHARDS], group="one")
     async with worker(backend, handler) as working:
         await working.run_until_done("one")
     assert (await backend.stores.jobs.tally("one")).jobs == {"dead": 1, "done": 2}
@@ -122,7 +122,7 @@ async def test_a_provider_that_forbids_us_is_not_asked_for_the_other_shards(back
         asked.append(held.lease.shard)
         raise AccessDenied("a wrong key")
 
-    await backend.stores.jobs.enqueue(SHARDS, group="one")
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in SHARDS], group="one")
     async with worker(backend, handler, concurrency=1) as working:
         with pytest.raises(AccessDenied):
             await working.run_until_done("one")
@@ -138,7 +138,7 @@ async def test_when_stopped_it_gives_its_jobs_back(backend: Backend) -> None:
         started.set()
         await asyncio.Event().wait()
 
-    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in SHARDS[:1]], group="one")
     async with worker(backend, handler) as working:
         running = asyncio.create_task(working.run_until_done("one"))
         await started.wait()
@@ -157,7 +157,7 @@ async def test_a_lease_is_renewed_while_the_loop_is_free_or_busy(backend: Backen
             pass
         await finish(backend, held.lease)
 
-    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in SHARDS[:1]], group="one")
     async with worker(backend, handler, lease=0.9) as working:
         await working.run_until_done("one")
     [job] = await backend.stores.jobs.list()
@@ -177,7 +177,7 @@ async def test_a_shard_is_dropped_the_moment_its_lease_is_lost(backend: Backend)
             dropped.set()
             raise
 
-    await backend.stores.jobs.enqueue(SHARDS[:1], group="one")
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in SHARDS[:1]], group="one")
     async with worker(backend, handler, lease=0.9) as working:
         running = asyncio.create_task(working.run_until_done("one"))
         await dropped.wait()

@@ -1,11 +1,11 @@
 """The stores that contract suites run on, one entry a backend."""
 
-import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.job_stores import age_sqlite
 from waypost.bootstrap import Stores, open_stores
 from waypost.settings import Settings, load_settings
 
@@ -30,11 +30,7 @@ async def open_backend(name: str, folder: Path, flags: dict[str, str] | None = N
     settings = load_settings({"data": str(folder), **(flags or {})}, environ={})
 
     def age(seconds: float) -> None:
-        with sqlite3.connect(folder / "waypost.db", timeout=10) as connection:
-            connection.execute(
-                "update jobs set lease_until = lease_until - ?1, not_before = not_before - ?1", (round(seconds * 1e6),)
-            )
-        connection.close()
+        age_sqlite(folder / "waypost.db", seconds)
 
     async with open_stores(settings) as stores:
         yield Backend(stores, settings, age, lambda: open_stores(settings))

@@ -15,7 +15,7 @@ from waypost.importing.source import Scope, Source
 from waypost.kernel.clock import monotonic, utc_now
 from waypost.kernel.ids import new_id
 from waypost.roles.running import Stop
-from waypost.scaling.jobs.job import Tally
+from waypost.scaling.jobs.job import NewJob, Tally
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.worker import Worker
 from waypost.settings import Settings
@@ -67,7 +67,7 @@ class Importer:
         if await self._stores.facts.get(PROVIDER) is None:
             await self._stores.facts.set(PROVIDER, self._source.provider)
         await self._stores.imports.start(Import(import_id, self._source.name, scope, "running", now))
-        await self._stores.jobs.enqueue([str(shard) for shard in shards], group=import_id)
+        await self._stores.jobs.enqueue([NewJob(str(shard)) for shard in shards], group=import_id)
 
     async def _work(self, import_id: str, stop: Stop) -> None:
         jobs = self._settings.jobs

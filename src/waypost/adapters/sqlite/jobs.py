@@ -1,18 +1,22 @@
 """Jobs and leases on SQLite."""
 
+import asyncio
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, now_us, seconds
 from waypost.adapters.sqlite.queries import load_queries
 from waypost.kernel.ids import new_id
-from waypost.scaling.jobs.job import Failure, Job, Lease, LeaseLost, Status, Tally
+from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
+from waypost.scaling.jobs.store import Capabilities
 
 SQL = load_queries("jobs.sql")
 
+_POLL_SECONDS = 0.25
 _counters = msgspec.json.Decoder(dict[str, int])
 
 
@@ -20,13 +24,16 @@ class SqliteJobStore:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
-    async def enqueue(self, shards: Sequence[str], *, group: str) -> None:
-        def work(tx: sqlite3.Connection) -> None:
-            now = now_us()
-            tx.executemany(SQL["add"], [{"id": str(new_id()), "shard": shard, "now": now} for shard in shards])
-            tx.executemany(SQL["join_group"], [{"group": group, "shard": shard} for shard in shards])
+    capabilities = Capabilities(notifies=False, durable=True)
 
-        await self._database.write(work)
+    async def enqueue(self, jobs: Sequence[NewJob], *, group: str | None = None) -> int:
+        def work(tx: sqlite3.Connection) -> int:
+            added = _add(tx, jobs)
+            if group is not None:
+                tx.executemany(SQL["join_group"], [{"group": group, "shard": job.shard} for job in jobs])
+            return added
+
+        return await self._database.write(work)
 
     async def claim(
         self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
@@ -52,6 +59,37 @@ class SqliteJobStore:
             }
 
         return await self._database.write(work)
+
+    async def wait(self, seconds: float) -> None:
+        """SQLite tells nobody about other processes' changes, so this is the poll itself."""
+        await asyncio.sleep(min(seconds, _POLL_SECONDS))
+
+    async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
+        def work(tx: sqlite3.Connection) -> None:
+            count(tx, lease, counted)
+            tx.execute(SQL["move_cursor"], {"cursor": cursor, "id": lease.job_id})
+
+        await self._database.write(work)
+
+    async def complete(self, done: Sequence[Done]) -> set[str]:
+        def work(tx: sqlite3.Connection) -> set[str]:
+            now = now_us()
+            kept = set()
+            for ack in done:
+                with suppress(LeaseLost):
+                    end_lease(tx, ack.lease, ack.counted, status="done", now=now)
+                    kept.add(ack.lease.job_id)
+            return kept
+
+        return await self._database.write(work)
+
+    async def split(self, lease: Lease, shards: Sequence[str], *, counted: Mapping[str, int]) -> None:
+        def work(tx: sqlite3.Connection) -> None:
+            end_lease(tx, lease, counted, status="done", now=now_us())
+            _add(tx, [NewJob(shard) for shard in shards])
+            tx.executemany(SQL["inherit_groups"], [{"shard": shard, "id": lease.job_id} for shard in shards])
+
+        await self._database.write(work)
 
     async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
         def work(tx: sqlite3.Connection) -> None:
@@ -81,13 +119,25 @@ class SqliteJobStore:
             lambda tx: tx.execute(SQL["revive"], {"now": now_us(), "shards": chosen}).rowcount
         )
 
+    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+        chosen = msgspec.json.encode(list(statuses)).decode()
+        return await self._database.write(
+            lambda tx: tx.execute(SQL["prune"], {"before": now_us() - seconds(older_than), "statuses": chosen}).rowcount
+        )
+
     async def get(self, shard_or_id: str) -> Job | None:
         row = await self._database.read(lambda c: c.execute(SQL["get"], {"name": shard_or_id}).fetchone())
         return _to_job(row) if row else None
 
-    async def list(self, *, status: Status | None = None, group: str | None = None, limit: int = 100) -> Sequence[Job]:
-        wanted = {"status": status, "group": group, "limit": limit}
+    async def list(
+        self, *, status: Status | None = None, group: str | None = None, prefix: str = "", limit: int = 100
+    ) -> Sequence[Job]:
+        wanted = {"status": status, "group": group, "prefix": prefix, "limit": limit}
         return await self._database.read(lambda c: [_to_job(row) for row in c.execute(SQL["list"], wanted)])
+
+    async def count(self) -> Mapping[Status, int]:
+        rows = await self._database.read(lambda c: c.execute(SQL["count"]).fetchall())
+        return {row["status"]: row["jobs"] for row in rows}
 
     async def tally(self, group: str) -> Tally:
         jobs: Counter[Status] = Counter()
@@ -97,6 +147,23 @@ class SqliteJobStore:
             counters.update(_counters.decode(row["counters"]))
             counters.subtract(_counters.decode(row["counters_before"]))
         return Tally(jobs, counters)
+
+
+def _add(tx: sqlite3.Connection, jobs: Sequence[NewJob]) -> int:
+    now = now_us()
+    return tx.executemany(
+        SQL["add"],
+        [
+            {
+                "id": str(new_id()),
+                "shard": job.shard,
+                "priority": job.priority,
+                "not_before": now + seconds(job.delay),
+                "now": now,
+            }
+            for job in jobs
+        ],
+    ).rowcount
 
 
 def count(tx: sqlite3.Connection, lease: Lease, counted: Mapping[str, int]) -> None:

@@ -1,11 +1,18 @@
 -- add: a job for a shard, unless there is one; a cancelled one is wanted again
-insert into jobs (id, shard, status, not_before, created_at)
-values (:id, :shard, 'pending', :now, :now)
-on conflict (shard) do update set status = 'pending', finished_at = null where status = 'cancelled';
+insert into jobs (id, shard, status, priority, not_before, created_at)
+values (:id, :shard, 'pending', :priority, :not_before, :now)
+on conflict (shard) do update set status = 'pending', finished_at = null, attempts = 0 where status = 'cancelled';
 
 -- join_group: the group waits for the job from here on
 insert into job_groups (group_id, job_id, counters_before)
 select :group, id, counters from jobs where shard = :shard
+on conflict do nothing;
+
+-- inherit_groups: a part of a job is wanted by whoever wanted the whole
+insert into job_groups (group_id, job_id, counters_before)
+select group_id, part.id, part.counters
+from job_groups join jobs part on part.shard = :shard
+where job_groups.job_id = :id
 on conflict do nothing;
 
 -- bury: jobs whose workers stopped without a word too often in a row
@@ -69,15 +76,22 @@ where status = 'leased' and lease_owner = :owner;
 update jobs set status = 'pending', attempts = 0, not_before = :now, finished_at = null
 where status = 'dead' and (:shards is null or shard in (select value from json_each(:shards)));
 
+-- prune: jobs that ended long ago
+delete from jobs where finished_at < :before and status in (select value from json_each(:statuses));
+
 -- get: one job by its id or its shard
 select * from jobs where id = :name or shard = :name;
 
 -- list: jobs, oldest first
 select * from jobs
 where (:status is null or status = :status)
+  and substr(shard, 1, length(:prefix)) = :prefix
   and (:group is null or id in (select job_id from job_groups where group_id = :group))
 order by id
 limit :limit;
+
+-- count: jobs by status
+select status, count(*) as jobs from jobs group by status;
 
 -- tally: where the jobs of a group stand
 select status, counters, counters_before

@@ -1,6 +1,6 @@
 """A job is the work on one shard; a lease is the right to do it until a time.
 
-    pending ──claim──> leased ──last page──> done
+    pending ──claim──> leased ──complete, split──> done
        ^                 │ │
        ├──release, retry─┘ └──terminal error, or attempts exhausted──> dead ──revive──> pending
        └──claim again, once the lease has expired
@@ -26,6 +26,14 @@ class LeaseLost(TerminalError):
     """Somebody else holds the job now, or nobody; what was about to be written is dropped."""
 
     slug = "lease-lost"
+
+
+class NewJob(msgspec.Struct, frozen=True):
+    """A job to be done: higher priorities come first; `delay` is how many seconds it waits before it is due."""
+
+    shard: str
+    priority: int = 0
+    delay: float = 0.0
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +64,13 @@ class Lease(msgspec.Struct, frozen=True):
     fence: int
     attempts: int
     cursor: str | None
+
+
+class Done(msgspec.Struct, frozen=True):
+    """An acknowledgement: the work on a lease is done, and this was counted since the last write."""
+
+    lease: Lease
+    counted: Mapping[str, int] = {}
 
 
 class Failure(msgspec.Struct, frozen=True):

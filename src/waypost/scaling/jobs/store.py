@@ -1,14 +1,30 @@
 """Where jobs are kept. The store's clock alone decides what is due and what has expired."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from waypost.scaling.jobs.job import Failure, Job, Lease, Status, Tally
+from waypost.scaling.jobs.job import Done, Failure, Job, Lease, NewJob, Status, Tally
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """Where backends truly differ."""
+
+    # Whether `wait` returns at once when another process enqueues; where it does not, it polls.
+    notifies: bool
+    # Whether jobs outlive the process.
+    durable: bool
 
 
 class JobStore(Protocol):
-    async def enqueue(self, shards: Sequence[str], *, group: str) -> None:
-        """Make sure there is a job for each shard, and note that the group wants it.
+    """Every change of a leased job names its fence; with one that is not current it raises LeaseLost, changing nothing."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    async def enqueue(self, jobs: Sequence[NewJob], *, group: str | None = None) -> int:
+        """Make sure there is a job for each shard, and note that the group wants it; returns how many were new.
 
         A shard that is known already is not added again; a cancelled one becomes pending, a dead one stays dead.
         """
@@ -17,22 +33,39 @@ class JobStore(Protocol):
     async def claim(
         self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
     ) -> Sequence[Lease]:
-        """Pending or expired → leased, with a new and larger fence each, in one transaction.
+        """Pending and due, or expired → leased, with a new and larger fence each, in one atomic step.
 
-        A job whose lease has expired `max_attempts` times in a row without progress goes dead: it kills workers.
+        Those of higher priority come first, then those due longest. A job whose lease has expired `max_attempts`
+        times in a row without progress goes dead instead: it kills workers.
         """
+        ...
+
+    async def wait(self, seconds: float) -> None:
+        """Until a job may have become claimable, or so many seconds have passed."""
         ...
 
     async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
         """Extend leases whose fence is still current, also when late; returns the ids of the jobs that were kept."""
         ...
 
+    async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
+        """Progress: the cursor moves, and earlier attempts are forgiven."""
+        ...
+
+    async def complete(self, done: Sequence[Done]) -> set[str]:
+        """Leased → done, many at once; returns the ids of those that were still ours. The others stay as they are."""
+        ...
+
+    async def split(self, lease: Lease, shards: Sequence[str], *, counted: Mapping[str, int]) -> None:
+        """Leased → done, and a pending job for each part, wanted by the same groups, in one atomic step."""
+        ...
+
     async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
-        """Leased → pending after `retry_in` seconds, or → dead when that is None. Raises LeaseLost."""
+        """Leased → pending after `retry_in` seconds, or → dead when that is None."""
         ...
 
     async def release(self, lease: Lease, *, counted: Mapping[str, int]) -> None:
-        """Leased → pending at once; the attempt does not count. Raises LeaseLost."""
+        """Leased → pending at once; the attempt does not count."""
         ...
 
     async def release_owner(self, owner: str) -> int:
@@ -43,10 +76,20 @@ class JobStore(Protocol):
         """Dead → pending with no attempts counted, for these shards or all; returns how many."""
         ...
 
+    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+        """Forget jobs that ended so many seconds ago; returns how many. Their keys may be enqueued anew."""
+        ...
+
     async def get(self, shard_or_id: str) -> Job | None: ...
 
     async def list(
-        self, *, status: Status | None = None, group: str | None = None, limit: int = 100
-    ) -> Sequence[Job]: ...
+        self, *, status: Status | None = None, group: str | None = None, prefix: str = "", limit: int = 100
+    ) -> Sequence[Job]:
+        """Jobs in the order in which they were enqueued; `prefix` is how their shard keys begin."""
+        ...
+
+    async def count(self) -> Mapping[Status, int]:
+        """All jobs by status."""
+        ...
 
     async def tally(self, group: str) -> Tally: ...

@@ -1,0 +1,80 @@
+"""The job stores that the contract suite runs on, one function a backend, each with a clean store for each test."""
+
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from waypost.adapters.memory.jobs import MemoryJobStore
+from waypost.adapters.sqlite.database import SqliteDatabase
+from waypost.adapters.sqlite.jobs import SqliteJobStore
+from waypost.scaling.jobs.store import JobStore
+
+
+@dataclass(frozen=True)
+class JobBackend:
+    """A clean job store, and what only a test may do to it."""
+
+    jobs: JobStore
+    # Back-dates lease ends, due times and ends, as if so many seconds had passed: nobody injects a clock into a store.
+    age: Callable[[float], Awaitable[None]]
+    # Another connection to the same store, as another process has it.
+    open_again: Callable[[], AbstractAsyncContextManager[JobStore]]
+
+
+@asynccontextmanager
+async def memory(_folder: Path) -> AsyncIterator[JobBackend]:
+    store = MemoryJobStore()
+
+    async def age(seconds: float) -> None:
+        back = timedelta(seconds=seconds)
+        for key, job in store.jobs.items():
+            store.jobs[key] = replace(
+                job,
+                not_before=job.not_before - back,
+                lease_until=job.lease_until and job.lease_until - back,
+                finished_at=job.finished_at and job.finished_at - back,
+            )
+
+    @asynccontextmanager
+    async def open_again() -> AsyncIterator[JobStore]:
+        yield store
+
+    yield JobBackend(store, age, open_again)
+
+
+@asynccontextmanager
+async def sqlite(folder: Path) -> AsyncIterator[JobBackend]:
+    path = folder / "jobs.db"
+
+    @asynccontextmanager
+    async def open_again() -> AsyncIterator[JobStore]:
+        database = await SqliteDatabase.open(path)
+        try:
+            yield SqliteJobStore(database)
+        finally:
+            database.close()
+
+    async def age(seconds: float) -> None:
+        age_sqlite(path, seconds)
+
+    async with open_again() as store:
+        yield JobBackend(store, age, open_again)
+
+
+def age_sqlite(path: Path, seconds: float) -> None:
+    connection = sqlite3.connect(path, timeout=10)
+    with connection:
+        connection.execute(
+            "update jobs set lease_until = lease_until - :back, not_before = not_before - :back,"
+            " finished_at = finished_at - :back",
+            {"back": round(seconds * 1e6)},
+        )
+    connection.close()
+
+
+JOB_STORES = {"memory": memory, "sqlite": sqlite}

@@ -18,7 +18,7 @@ class Capabilities:
 
 
 class JobStore(Protocol):
-    """Every change of a leased job names its fence; with one that is not current it raises LeaseLost, changing nothing."""
+    """Every change of a leased job names its fence; when that is no longer current, LeaseLost is raised instead."""
 
     @property
     def capabilities(self) -> Capabilities: ...

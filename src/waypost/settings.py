@@ -7,7 +7,7 @@ from pathlib import Path
 
 from waypost.adapters.sources.ocm.settings import OcmSettings
 from waypost.importing.settings import ImportingSettings
-from waypost.kernel.configuration import Configuration, Found, SettingError, setting
+from waypost.kernel.configuration import Configuration, Found, SecretUrl, SettingError, setting
 from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.ratelimit.settings import BudgetSettings
 from waypost.serving.settings import ServingSettings
@@ -21,7 +21,7 @@ DEFAULT_FILE = "waypost.toml"
 @dataclass(frozen=True)
 class StorageSettings:
     data: str = setting("data", "./waypost-data", explain="folder for everything kept locally")
-    store: str = setting("store", "", explain="sqlite:///path; SQLite in the data folder when empty")
+    store: str = setting("store", "", parse=SecretUrl, explain="sqlite:///path; SQLite in the data folder when empty")
 
     @property
     def folder(self) -> Path:

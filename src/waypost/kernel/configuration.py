@@ -43,6 +43,15 @@ class Secret:
         return "***" if self._value else ""
 
 
+class SecretUrl(str):
+    """A URL that may have a password in it, which is never shown."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(redact_url(self))
+
+
 @dataclass(frozen=True)
 class Setting:
     """One setting: `name` is dotted as in waypost.toml; the variable follows from it unless given."""
@@ -53,13 +62,12 @@ class Setting:
     explain: str
     variable: str
 
-    def read(self, raw: Any, origin: str) -> Any:
-        text = ",".join(map(str, raw)) if isinstance(raw, list) else str(raw)
+    def read(self, text: str, origin: str) -> Any:
         try:
             return self.parse(text)
         except ValueError as error:
             # A secret's own text must not come back in the complaint about it.
-            reason = "its value cannot be used" if self.parse is Secret else str(error)
+            reason = "its value cannot be used" if self.parse is Secret else redact_url(str(error))
             raise SettingError(f"{self.name} ({origin}): {reason}", parameter=self.name) from None
 
 
@@ -69,10 +77,12 @@ class Found:
 
     setting: Setting
     value: Any
+    raw: str = dataclasses.field(repr=False)
     origin: str
 
     def shown(self) -> str:
-        return redact_url("" if self.value is None else str(self.value))
+        """As it was written, except for what nobody should see."""
+        return repr(self.value) if isinstance(self.value, Secret) else redact_url(self.raw)
 
 
 def setting(name: str, default: str, *, explain: str, parse: Callable[[str], Any] = str, variable: str = "") -> Any:
@@ -87,7 +97,8 @@ def settings_of(room: type) -> Iterator[tuple[str, Setting]]:
 
 def redact_url(text: str) -> str:
     """The text with any password inside a URL replaced by stars."""
-    return re.sub(r"(\w+://[^/\s:@]*):[^@/\s]*@", r"\1:***@", text)
+    text = re.sub(r"(\w+://[^/\s:@]*):[^\s,]*@(?=[^@\s,]*(?:[\s,]|$))", r"\1:***@", text)
+    return re.sub(r"([?&](?:\w*password|\w*key|\w*token|\w*secret)=)[^&\s#]*", r"\1***", text, flags=re.IGNORECASE)
 
 
 class Configuration:
@@ -104,6 +115,7 @@ class Configuration:
         return room(**{field: self._find(declared) for field, declared in settings_of(room)})
 
     def _find(self, declared: Setting) -> Any:
+        raw: Any
         if declared.name in self._flags:
             raw, origin = self._flags[declared.name], "flag"
         elif declared.variable in self._environ:
@@ -112,8 +124,9 @@ class Configuration:
             raw, origin = self._file[declared.name], str(self._path)
         else:
             raw, origin = declared.default, "default"
-        value = declared.read(raw, origin)
-        self.found[declared.name] = Found(declared, value, origin)
+        text = ",".join(map(str, raw)) if isinstance(raw, list) else str(raw)
+        value = declared.read(text, origin)
+        self.found[declared.name] = Found(declared, value, text, origin)
         return value
 
     def refuse_unknown_names(self) -> None:
@@ -122,7 +135,7 @@ class Configuration:
             if name not in self.found:
                 raise SettingError(
                     f"{self._path}: there is no setting {name}.{did_you_mean(name, self.found)}",
-                    next_step="waypost config show",
+                    next_step=f"correct the name in {self._path}, or take the line out",
                 )
 
     def unknown_variables(self) -> Iterator[str]:
@@ -130,7 +143,8 @@ class Configuration:
         known = {found.setting.variable for found in self.found.values()}
         for variable in sorted(self._environ):
             if variable.startswith(PREFIX) and variable not in known:
-                yield f"there is no setting {variable}.{did_you_mean(variable, known)}"
+                near = did_you_mean(variable.removeprefix(PREFIX), (name.removeprefix(PREFIX) for name in known))
+                yield f"there is no setting {variable}.{near.replace('mean ', f'mean {PREFIX}')}"
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
     WaypostError
     ├── TransientError         worth another try
+    │   ├── NotNow             nobody's fault; worth another try after a known time
+    │   └── StoreTrouble       the store is away, busy or full: nobody's job is at fault
     └── TerminalError          trying again changes nothing
         ├── AskedWrongly       the caller must ask differently (exit code 2, HTTP 400)
         ├── Forbidden          the caller may not (HTTP 403)
@@ -32,6 +34,18 @@ class WaypostError(Exception):
 class TransientError(WaypostError):
     slug = "transient"
     http_status = 503
+
+
+class NotNow(TransientError):
+    slug = "not-now"
+
+    def __init__(self, message: str, *, retry_in: float, next_step: str | None = None) -> None:
+        super().__init__(message, next_step=next_step)
+        self.retry_in = retry_in
+
+
+class StoreTrouble(TransientError):
+    slug = "store-trouble"
 
 
 class TerminalError(WaypostError):

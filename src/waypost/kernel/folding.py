@@ -24,7 +24,8 @@ _LETTERS = str.maketrans(
 
 def fold(text: str) -> str:
     """Lower case, no accents, ASCII letters and digits alone; words run together."""
-    spread = unicodedata.normalize("NFKD", text.casefold()).translate(_LETTERS)
+    # Once more after taking apart: NFKD turns signs such as ™ into capitals.
+    spread = unicodedata.normalize("NFKD", text.casefold()).casefold().translate(_LETTERS)
     return "".join(letter for letter in spread if letter.isascii() and letter.isalnum())
 
 

@@ -4,14 +4,16 @@ import re
 from collections.abc import Callable
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "day": 86400}
+# Far more than anybody waits, and far from the end of the calendar.
+_LONGEST = 1e9
 _BYTES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 
 def parse_duration(text: str) -> float:
     """Seconds from `250ms`, `30s`, `10m`, `1h` or `2d`."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d|day)", text.strip())
-    if not match or float(match[1]) == 0:
-        raise ValueError(f"{text!r} is not a duration; write it like 30s, 250ms, 10m or 1h")
+    if not match or not 0 < float(match[1]) < _LONGEST:
+        raise ValueError(f"{text[:40]!r} is not a duration; write it like 30s, 250ms, 10m or 1h")
     return float(match[1]) * _SECONDS[match[2]]
 
 

@@ -20,7 +20,7 @@ class BadBox(AskedWrongly):
 
     def __init__(self, message: str) -> None:
         super().__init__(
-            message, parameter="bbox", next_step="Write it as west,south,east,north: bbox=5.8,47.2,15.1,55.1"
+            message, parameter="bbox", next_step="write it as west,south,east,north: bbox=5.8,47.2,15.1,55.1"
         )
 
 
@@ -28,10 +28,10 @@ def parse_box(text: str) -> Bounds:
     """West, south, east and north from `W,S,E,N`, or from `W,S,lowest,E,N,highest`, whose heights are not used."""
     parts = text.split(",")
     if len(parts) not in {_FLAT, _WITH_HEIGHTS}:
-        raise BadBox(f"A box has 4 numbers, or 6 with heights, and this one has {len(parts)}.")
+        raise BadBox(f"a box has 4 numbers, or 6 with heights, and this one has {len(parts)}")
     for part in parts:
         if not _NUMBER.fullmatch(part):
-            raise BadBox(f"{part!r} is not a number.")
+            raise BadBox(f"{part!r} is not a number")
     numbers = [float(part) for part in parts]
     if len(parts) == _WITH_HEIGHTS:
         del numbers[5], numbers[2]
@@ -48,11 +48,10 @@ def on_earth(lon: float, lat: float) -> bool:
 def check_box(west: float, south: float, east: float, north: float) -> None:
     if not (on_earth(west, south) and on_earth(east, north)):
         raise BadBox(
-            "Longitudes go from -180 to 180 and latitudes from -90 to 90;"
-            f" the box has {west}, {south}, {east}, {north}."
+            f"longitudes go from -180 to 180 and latitudes from -90 to 90; the box has {west}, {south}, {east}, {north}"
         )
     if south > north:
-        raise BadBox(f"The box's south, {south}, lies north of its north, {north}.")
+        raise BadBox(f"the box's south, {south}, lies north of its north, {north}")
 
 
 def cut(west: float, south: float, east: float, north: float) -> tuple[Bounds, ...]:

@@ -45,7 +45,7 @@ class SnapshotBuilder:
     def add(self, places: Sequence[Place]) -> None:
         for place in places:
             if not on_earth(place.lon, place.lat):
-                raise UnusablePlace(f"{place.external_id} is at {place.lon}, {place.lat}, which is not on Earth.")
+                raise UnusablePlace(f"{place.external_id} is at {place.lon}, {place.lat}, which is not on Earth")
             self._features.append(to_feature(place) + b",")
             self._ids += place.id.bytes
             self._lon.append(place.lon)
@@ -129,8 +129,8 @@ def _write_section(folder: Path, part: Laid) -> Section:
 
 
 def _not_written(folder: Path, needed: int, error: OSError) -> SnapshotNotWritten:
-    message = f"The snapshot needs {needed:,} bytes in {folder} and could not be written: {error.strerror}"
+    message = f"the snapshot needs {needed:,} bytes in {folder} and could not be written: {error.strerror}"
     try:
-        return SnapshotNotWritten(f"{message} ({shutil.disk_usage(folder).free:,} bytes are free).")
+        return SnapshotNotWritten(f"{message} ({shutil.disk_usage(folder).free:,} bytes are free)")
     except OSError:
-        return SnapshotNotWritten(f"{message}.")
+        return SnapshotNotWritten(message)

@@ -48,6 +48,6 @@ def locked(path: Path, patience: float = _PATIENCE) -> Iterator[None]:
     with path.open("ab") as file:
         while not try_lock(file):
             if monotonic() >= deadline:
-                raise SnapshotNotWritten(f"Another process has held {path} for more than {patience:g} seconds.")
+                raise SnapshotNotWritten(f"another process has held {path} for more than {patience:g} seconds")
             time.sleep(_PAUSE)
         yield

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 from xxhash import xxh3_64_hexdigest
 
-from waypost.kernel.errors import NotFound, TerminalError, TransientError
+from waypost.kernel.errors import TerminalError, TransientError
 
 VERSION = 0
 
@@ -41,7 +41,7 @@ class SnapshotBroken(TerminalError):
     slug = "snapshot-broken"
 
     def __init__(self, path: Path, wrong: str) -> None:
-        super().__init__(f"{path} {wrong}.", next_step="waypost snapshot build")
+        super().__init__(f"{path} {wrong}", next_step="waypost snapshot build")
         self.path = path
 
 
@@ -51,13 +51,13 @@ class SnapshotTooNew(TerminalError):
     slug = "snapshot-too-new"
 
 
-class NoSnapshot(NotFound):
+class NoSnapshot(TransientError):
     """Nothing has been built yet."""
 
     slug = "no-snapshot"
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(f"There is no snapshot in {folder} yet.", next_step="waypost snapshot build")
+        super().__init__(f"there is no snapshot in {folder} yet", next_step="waypost snapshot build")
 
 
 class SnapshotNotWritten(TransientError):
@@ -132,8 +132,8 @@ def _decode(path: Path, encoded: bytes) -> Manifest:
         version = msgspec.json.decode(encoded, type=_Version).format
         if version > VERSION:
             raise SnapshotTooNew(
-                f"{path} has format version {version}; this release reads up to {VERSION}.",
-                next_step="Run the release that built it, or build it again: waypost snapshot build",
+                f"{path} has format version {version}; this release reads up to {VERSION}",
+                next_step="run the release that built it, or build it again: waypost snapshot build",
             )
         if version < 0:
             raise SnapshotBroken(path, f"has an impossible format version, {version}")

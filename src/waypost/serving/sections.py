@@ -54,7 +54,7 @@ def _refuse_duplicates(upper: NDArray[np.uint64], lower: NDArray[np.uint64]) -> 
     twice = np.flatnonzero((upper[1:] == upper[:-1]) & (lower[1:] == lower[:-1]))
     if len(twice):
         place_id = uuid.UUID(int=int(upper[twice[0]]) << 64 | int(lower[twice[0]]))
-        raise UnusablePlace(f"Two places have the id {place_id}.")
+        raise UnusablePlace(f"two places have the id {place_id}")
 
 
 def _offsets(features: Sequence[bytes], order: NDArray[np.intp]) -> NDArray[np.uint64]:

@@ -7,6 +7,8 @@ from typing import Any, TextIO, cast
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
 
+from waypost.kernel.configuration import redact_url
+
 # What may carry a key or a password never reaches a log, whoever logs it.
 _SECRET_WORDS = ("key", "password", "secret", "token", "authorization", "cookie")
 
@@ -32,12 +34,13 @@ def configure_logs(level: str) -> None:
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="%H:%M:%S" if pretty else "iso", utc=not pretty),
-        _redact,
     ]
     if pretty:
-        render: list[Any] = [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+        render: list[Any] = [_redact, structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     else:
-        render = [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        # Without the values of local variables: keys are among them.
+        tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
+        render = [structlog.processors.ExceptionRenderer(tracebacks), _redact, structlog.processors.JSONRenderer()]
     structlog.configure(
         processors=[*shared, *render],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
@@ -62,7 +65,17 @@ def parse_level(text: str) -> str:
 
 
 def _redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    for name in event:
-        if any(word in name.lower() for word in _SECRET_WORDS):
-            event[name] = "***"
-    return event
+    return cast("EventDict", _redacted(event))
+
+
+def _redacted(value: Any) -> Any:
+    """Names that sound secret, and passwords inside URLs, however deep they are."""
+    if isinstance(value, dict):
+        return {name: "***" if _is_secret(name) else _redacted(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_redacted(inner) for inner in value]
+    return redact_url(value) if isinstance(value, str) else value
+
+
+def _is_secret(name: object) -> bool:
+    return any(word in str(name).lower() for word in _SECRET_WORDS)

@@ -14,7 +14,7 @@ from waypost.web.health import Probe, health_routes
 from waypost.web.links import Sharing, link_routes, redirect_routes
 from waypost.web.pages import Status, asset_routes, documentation_routes, landing_routes, status_routes
 from waypost.web.places import place_routes
-from waypost.web.problems import add_problem_handlers
+from waypost.web.problems import add_problem_handlers, describe_problems
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def make_app(
     ]
     if status:
         routers.append(status_routes(status))
-    routers.append(asset_routes())
+    routers.append(asset_routes(page=status is not None))
     if places:
         routers.append(place_routes(places.live, most=places.most))
     if sharing:
@@ -49,4 +49,5 @@ def make_app(
         routers += [link_routes(sharing, guard), redirect_routes(sharing)]
     for router in routers:
         app.include_router(router)
+    describe_problems(app)
     return Bounds(app)

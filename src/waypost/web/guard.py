@@ -12,7 +12,7 @@ from fastapi import Request
 
 from waypost.kernel.errors import AskedWrongly, Forbidden
 
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+_FORWARDED = ("forwarded", "x-real-ip", "via", "cf-connecting-ip", "true-client-ip")
 
 
 class LoopbackOnly(Forbidden):
@@ -35,6 +35,13 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def _host_name(header: str) -> str:
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
+
+
 class WriteGuard:
     """Made for an address that is listened on: beyond loopback nothing can be written."""
 
@@ -48,10 +55,10 @@ class WriteGuard:
             )
         if request.client is None or not is_loopback(request.client.host):
             raise LoopbackOnly("writing without a key is for this machine alone")
-        if any(header in request.headers for header in _FORWARDED):
+        if any(header in _FORWARDED or header.startswith("x-forwarded-") for header in request.headers):
             raise LoopbackOnly("this request came through a proxy; writing without a key is for this machine alone")
         host = request.headers.get("host", "")
-        if not is_loopback(urlsplit(f"//{host}").hostname or ""):
+        if not is_loopback(_host_name(host)):
             raise LoopbackOnly("the Host header names another machine; use localhost or 127.0.0.1")
         origin = request.headers.get("origin")
         if origin is not None and origin != f"{request.url.scheme}://{host}":

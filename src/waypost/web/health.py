@@ -7,6 +7,7 @@ from fastapi import APIRouter, Response
 
 from waypost.kernel.errors import WaypostError
 from waypost.telemetry.metrics import CONTENT_TYPE_LATEST, generate_latest
+from waypost.web.routing import readable
 
 # A probe returns nothing when all is well, and raises what is wrong.
 Probe = Callable[[], Awaitable[None]]
@@ -33,10 +34,10 @@ def health_routes(probes: Mapping[str, Probe]) -> APIRouter:
         """Metrics in the Prometheus format."""
         return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    router.add_api_route("/livez", livez)
+    readable(router, "/livez", livez)
     for path in ("/readyz", "/healthz", "/health"):
-        router.add_api_route(path, readyz, name=path.strip("/"))
-    router.add_api_route("/metrics", metrics)
+        readable(router, path, readyz, name=path.strip("/"))
+    readable(router, "/metrics", metrics)
     return router
 
 

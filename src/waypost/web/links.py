@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import quote
 
 import msgspec
 from fastapi import APIRouter, Depends, Request, Response
@@ -18,6 +19,7 @@ from waypost.sharing.visits.visit import Visit, VisitStore
 from waypost.telemetry.metrics import REDIRECTS
 from waypost.web.guard import WriteGuard
 from waypost.web.pages import message_page
+from waypost.web.routing import readable
 
 
 @dataclass(frozen=True)
@@ -63,10 +65,9 @@ def link_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         """Make a link. Without a key this is for this machine alone."""
         link = await sharing.author.create(wanted.target, wanted.phrase)
         answer = _show(request, sharing, link, visits=0, status=201)
-        answer.headers["Location"] = f"/v1/links/{link.phrase}"
+        answer.headers["Location"] = f"/v1/links/{quote(link.phrase)}"
         return answer
 
-    @router.get("/v1/links/{phrase}", responses={200: {"model": LinkDocument}})
     async def show(request: Request, phrase: str) -> Response:
         """A link, with the number of its visits."""
         link = await sharing.links.find(phrase) if is_phrase(phrase) else None
@@ -74,6 +75,7 @@ def link_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
             raise UnknownLink(f"no link has the phrase {phrase[:80]!r}")
         return _show(request, sharing, link, visits=await sharing.visits.count(link.id))
 
+    readable(router, "/v1/links/{phrase}", show, responses={200: {"model": LinkDocument}})
     return router
 
 
@@ -100,7 +102,7 @@ def redirect_routes(sharing: Sharing) -> APIRouter:
         }
         return Response(status_code=302, headers=headers)
 
-    router.add_api_route("/{phrase}", follow, methods=["GET", "HEAD"], response_class=Response, status_code=302)
+    readable(router, "/{phrase}", follow, status_code=302)
     return router
 
 

@@ -9,6 +9,7 @@ import msgspec
 from fastapi import APIRouter, FastAPI, Request, Response
 
 from waypost import __version__
+from waypost.web.routing import readable
 
 _CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -17,39 +18,42 @@ _CSP = (
 _PAGE_HEADERS = {"Content-Security-Policy": _CSP, "Referrer-Policy": "same-origin", "Cache-Control": "no-cache"}
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
+_MESSAGE_ASSETS = {"message.css"}
+
 Status = Callable[[], Awaitable[Any]]
 
 
 def status_routes(status: Status) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
-    @router.get("/-/status")
     async def read_status() -> Response:
         body = msgspec.json.encode(await status())
         return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
 
+    readable(router, "/-/status", read_status)
     return router
 
 
-def asset_routes() -> APIRouter:
-    """The page at /-/ and its assets, all of them from this package."""
+def asset_routes(*, page: bool) -> APIRouter:
+    """The page at /-/ and its assets, all of them from this package; without it, what short messages need."""
     router = APIRouter(include_in_schema=False)
     assets = {
         file.name: (file.read_bytes(), _TYPES[file.name.rpartition(".")[2]])
         for file in resources.files(__package__).joinpath("static").iterdir()
+        if page or file.name in _MESSAGE_ASSETS
     }
 
-    @router.get("/-")
     async def without_slash() -> Response:
         return Response(status_code=308, headers={"Location": "/-/"})
 
-    @router.get("/-/{name:path}")
     async def asset(name: str) -> Response:
         if (name or "index.html") not in assets:
-            return message_page(404, "No such page", "The map is at /-/")
+            return message_page(404, "No such page", "The map is at /-/" if page else "There are no pages here.")
         body, media_type = assets[name or "index.html"]
         return Response(body, media_type=media_type, headers=_PAGE_HEADERS)
 
+    readable(router, "/-", without_slash)
+    readable(router, "/-/{name:path}", asset)
     return router
 
 
@@ -60,7 +64,6 @@ def message_page(status: int, title: str, text: str) -> Response:
 def landing_routes(title: str, *, page: bool) -> APIRouter:
     router = APIRouter(tags=["about"])
 
-    @router.get("/")
     async def landing(request: Request) -> Response:
         """Where things are; people with a browser are led to the page."""
         if page and "text/html" in request.headers.get("accept", ""):
@@ -78,6 +81,7 @@ def landing_routes(title: str, *, page: bool) -> APIRouter:
         body = {"title": title, "description": f"Waypost {__version__}", "links": links}
         return Response(msgspec.json.encode(body), media_type="application/json", headers={"Vary": "Accept"})
 
+    readable(router, "/", landing)
     return router
 
 
@@ -85,7 +89,6 @@ def documentation_routes(app: FastAPI) -> APIRouter:
     """A documentation page made here: FastAPI's own would load scripts from elsewhere."""
     router = APIRouter(include_in_schema=False)
 
-    @router.get("/docs")
     async def docs() -> Response:
         operations = [
             (method.upper(), path, operation.get("description", ""))
@@ -98,6 +101,7 @@ def documentation_routes(app: FastAPI) -> APIRouter:
         )
         return _page(200, "The API", f'<p>As OpenAPI: <a href="/openapi.json">/openapi.json</a></p><dl>{rows}</dl>')
 
+    readable(router, "/docs", docs)
     return router
 
 

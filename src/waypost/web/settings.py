@@ -8,8 +8,9 @@ from waypost.kernel.quantities import parse_count
 
 
 def parse_public_url(text: str) -> str:
-    if text and (urlsplit(text).scheme not in {"http", "https"} or not urlsplit(text).hostname):
-        raise ValueError(f"{text!r} is not an address; write it like https://go.example.org")
+    parts = urlsplit(text)
+    if text and (parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc):
+        raise ValueError("this is not an address; write it like https://go.example.org, without a password in it")
     return text.rstrip("/")
 
 
@@ -19,6 +20,12 @@ class WebSettings:
     host: str = setting("listen.host", "127.0.0.1", explain="address to listen on; beyond loopback all is read-only")
     port: int = setting(
         "listen.port", "8080", parse=parse_count(0, 65535), explain="port to listen on; 0 takes a free one"
+    )
+    health_port: int = setting(
+        "health_port",
+        "0",
+        parse=parse_count(0, 65535),
+        explain="port for health and metrics of roles that serve nothing else; 0 is off",
     )
     public_url: str = setting(
         "public_url", "", parse=parse_public_url, explain="how links look from outside; from the request when empty"

@@ -1,6 +1,7 @@
 """A link: a phrase that leads to a target."""
 
 from datetime import datetime
+from urllib.parse import quote
 
 import msgspec
 
@@ -52,7 +53,7 @@ def view(link: Link, *, base_url: str, visits: int) -> LinkView:
     return LinkView(
         id=link.id,
         phrase=link.phrase,
-        url=f"{base_url.rstrip('/')}/{link.phrase}",
+        url=f"{base_url.rstrip('/')}/{quote(link.phrase)}",
         target=link.target,
         language=link.language,
         theme=link.theme,

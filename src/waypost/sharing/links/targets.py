@@ -1,6 +1,6 @@
 """Where a link may lead."""
 
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from waypost.kernel.errors import AskedWrongly
 
@@ -36,4 +36,13 @@ def check_target(text: str) -> str:
         raise TargetRefused("the target names no host; write it like https://example.org/page")
     if parts.username is not None or parts.password is not None:
         raise TargetRefused("the target has a user name or password in it, which everybody would see")
-    return target
+    return target if target.isascii() else _to_ascii(parts)
+
+
+def _to_ascii(parts: SplitResult) -> str:
+    """As a header can carry it: letters beyond ASCII percent-encoded, a host's as IDNA has them."""
+    try:
+        host = parts.netloc.encode("idna").decode()
+    except UnicodeError:
+        raise TargetRefused("the target's host name cannot be one; check its spelling") from None
+    return quote(parts._replace(netloc=host).geturl(), safe="%/:?#[]@!$&'()*+,;=-._~")

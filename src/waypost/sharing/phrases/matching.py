@@ -28,7 +28,7 @@ RESERVED = frozenset(
 
 
 class PhraseRefused(AskedWrongly):
-    """A phrase chosen by hand cannot be used."""
+    """a phrase chosen by hand cannot be used."""
 
     slug = "phrase-refused"
 
@@ -43,7 +43,10 @@ def fold_phrase(text: str) -> str:
 
 def is_phrase(text: str) -> bool:
     """Whether this could be some link's phrase at all; folding alone would make one of almost anything."""
-    return len(text) <= 2 * LONGEST and all(letter.isalnum() or letter in SEPARATORS for letter in text)
+    composed = unicodedata.normalize("NFC", text)
+    return len(composed) <= 2 * LONGEST and all(
+        letter in SEPARATORS or (letter.isalnum() and fold_phrase(letter)) for letter in composed
+    )
 
 
 def check_custom(text: str) -> str:
@@ -52,29 +55,29 @@ def check_custom(text: str) -> str:
     phrase = unicodedata.normalize("NFC", text.strip())
     # Even with a separator after every letter it would be too long; the rest need not be looked at one by one.
     if len(phrase) > 2 * LONGEST:
-        raise PhraseRefused(f"The phrase is too long; choose one that has {SHORTEST} to {LONGEST} letters and digits.")
+        raise PhraseRefused(f"the phrase is too long; choose one that has {SHORTEST} to {LONGEST} letters and digits")
     _refuse_shape(phrase)
     for letter in phrase:
         _refuse_letter(letter)
     folded = fold_phrase(phrase)
     if not SHORTEST <= len(folded) <= LONGEST:
         raise PhraseRefused(
-            f"The phrase has {len(folded)} letters and digits; choose one that has {SHORTEST} to {LONGEST}."
+            f"the phrase has {len(folded)} letters and digits; choose one that has {SHORTEST} to {LONGEST}"
         )
     if folded in RESERVED:
-        raise PhraseRefused(f"{phrase!r} is kept for pages of this site; add a word to it, such as {phrase}-one.")
+        raise PhraseRefused(f"{phrase!r} is kept for pages of this site; add a word to it, such as {phrase}-one")
     return phrase
 
 
 def _refuse_shape(phrase: str) -> None:
     if phrase.startswith("-"):
-        raise PhraseRefused("A phrase cannot begin with a hyphen, where the site's own pages live; leave it out.")
+        raise PhraseRefused("a phrase cannot begin with a hyphen, where the site's own pages live; leave it out")
     if phrase[:1] in tuple(SEPARATORS) or phrase[-1:] in tuple(SEPARATORS):
         raise PhraseRefused(
-            "A phrase begins and ends with a letter or a digit; leave out the hyphen or underscore there."
+            "a phrase begins and ends with a letter or a digit; leave out the hyphen or underscore there"
         )
     if any(one in SEPARATORS and two in SEPARATORS for one, two in pairwise(phrase)):
-        raise PhraseRefused("Between two words stands one hyphen, underscore or space; leave out the others.")
+        raise PhraseRefused("between two words stands one hyphen, underscore or space; leave out the others")
 
 
 def _refuse_letter(letter: str) -> None:
@@ -82,10 +85,10 @@ def _refuse_letter(letter: str) -> None:
         return
     if not (letter.isalpha() or letter.isdecimal()):
         raise PhraseRefused(
-            f"A phrase cannot contain {letter!r}; use letters, digits, and single hyphens, underscores or spaces."
+            f"a phrase cannot contain {letter!r}; use letters, digits, and single hyphens, underscores or spaces"
         )
     # It would be ignored when the phrase is looked up, and another phrase would lead here.
     if not fold_phrase(letter):
         raise PhraseRefused(
-            f"{letter!r} has no form in the letters a to z; spell the phrase in Latin letters and digits."
+            f"{letter!r} has no form in the letters a to z; spell the phrase in Latin letters and digits"
         )

@@ -33,8 +33,8 @@ class Space:
     def words(self, number: int) -> tuple[str, str, str]:
         if not 0 <= number < self.size:
             raise SpaceFull(
-                f"The space {self._name} has {self.size} phrases and none with the number {number}; "
-                "open a new space, with another vocabulary or another key.",
+                f"the space {self._name} has {self.size} phrases and none with the number {number}; "
+                "open a new space, with another vocabulary or another key",
             )
         rest, noun = divmod(self._order(number), len(self.vocabulary.nouns))
         adverb, adjective = divmod(rest, len(self.vocabulary.adjectives))

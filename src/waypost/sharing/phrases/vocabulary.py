@@ -54,7 +54,7 @@ def load(language: str) -> Vocabulary:
     # Only a known name becomes a file's name: what people type never reaches the file system.
     if language not in known:
         raise UnknownLanguage(
-            f"There are no phrases in {language!r}; there are in {', '.join(known)}.{did_you_mean(language, known)}",
+            f"there are no phrases in {language!r}; there are in {', '.join(known)}.{did_you_mean(language, known)}",
             parameter="language",
         )
     text = (resources.files(__package__) / "vocabularies" / f"{language}.toml").read_text(encoding="utf-8")

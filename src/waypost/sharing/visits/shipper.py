@@ -38,6 +38,9 @@ class Shipper:
                 await self.ship()
             except WaypostError as error:
                 log.warning("visits stay in the spool for now", error=error.slug, message=str(error))
+            except Exception:
+                # A defect here must not end the shipping for good, which nobody would notice.
+                log.exception("visits stay in the spool because of a defect")
             try:
                 await asyncio.wait_for(self._news.wait(), _LOOK_AROUND_SECONDS)
             except TimeoutError:

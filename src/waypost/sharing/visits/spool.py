@@ -76,6 +76,10 @@ class Segment:
     def next_batch(self, most_bytes: int) -> Batch | None:
         """Whole lines that were not shipped yet. What is no whole line was never answered for."""
         data = os.pread(self._descriptor, most_bytes, self._shipped)
+        while b"\n" not in data and len(data) == most_bytes:
+            # Only damage makes a line that long; what follows it must not wait for ever.
+            most_bytes *= 2
+            data = os.pread(self._descriptor, most_bytes, self._shipped)
         lines = data[: data.rfind(b"\n") + 1]
         if not lines:
             return None
@@ -87,7 +91,7 @@ class Segment:
     def _decode(self, line: bytes) -> Visit | None:
         try:
             return _visit.decode(line)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
             VISITS_LOST.inc()
             log.error("a line of the spool is damaged", segment=self._path.name, message=str(error))  # noqa: TRY400 - what the line was is enough
             return None

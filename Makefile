@@ -7,7 +7,7 @@ export PYTHON
 
 BIN := .venv/bin
 # Debian packages that tests need. (Python's own come from requirements-dev.lock.)
-TEST_PACKAGES := chromium postgresql redis-server
+TEST_PACKAGES := chromium curl postgresql redis-server
 
 .PHONY: help
 help: ## list these commands

@@ -19,7 +19,7 @@ from waypost.importing.imports import ImportStore
 from waypost.importing.pages import PageStore
 from waypost.importing.source import Source
 from waypost.kernel.configuration import SettingError
-from waypost.kernel.errors import AskedWrongly
+from waypost.kernel.errors import AskedWrongly, NotFound
 from waypost.kernel.suggesting import did_you_mean
 from waypost.places.store import PlaceStore
 from waypost.scaling.facts import Facts
@@ -59,9 +59,21 @@ class SchemaStatus:
     pending: tuple[str, ...]
 
 
+class NoStore(NotFound):
+    """There is nothing yet to look into; most likely the folder's name is misspelt."""
+
+    slug = "no-store"
+
+
 @asynccontextmanager
-async def open_stores(settings: Settings) -> AsyncIterator[Stores]:
-    database = await SqliteDatabase.open(_sqlite_path(settings))
+async def open_stores(settings: Settings, *, must_exist: bool = False) -> AsyncIterator[Stores]:
+    """`must_exist` is for commands that look into a store and have no business making one."""
+    path = _sqlite_path(settings)
+    if must_exist and not path.exists():
+        raise NoStore(
+            f"there is no store at {path}", next_step="check --data, or fill it: waypost import run --country DE,FR"
+        )
+    database = await SqliteDatabase.open(path)
     try:
         yield Stores(
             facts=SqliteFacts(database),

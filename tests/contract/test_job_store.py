@@ -172,6 +172,17 @@ async def test_a_released_job_is_pending_at_once_and_the_attempt_does_not_count(
     assert again.attempts == 1
 
 
+async def test_a_job_can_be_given_back_for_later(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1])
+    [lease] = await claim(jobs)
+    await jobs.release(lease, counted={}, delay=60)
+    assert await claim(jobs) == []
+    await job_backend.age(61)
+    [again] = await claim(jobs)
+    assert again.attempts == 1
+
+
 async def test_what_a_dead_worker_of_a_name_left_behind_can_be_released_at_once(jobs: JobStore) -> None:
     await enqueue(jobs, SHARDS, "one")
     await claim(jobs, 2, owner="up")

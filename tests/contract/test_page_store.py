@@ -31,10 +31,10 @@ async def stored(backend: Backend) -> dict[str, str]:
 
 
 async def test_a_page_brings_places_moves_the_cursor_and_counts(backend: Backend, lease: Lease) -> None:
-    changes = await backend.stores.pages.commit(
+    committed = await backend.stores.pages.commit(
         lease, page(1, 2, cursor="after:2"), requested_at=NOON, counted={"requests": 1}
     )
-    assert changes["added"] == 2
+    assert committed.changes["added"] == 2
     job = await backend.stores.jobs.get(SHARD)
     assert job
     assert (job.cursor, job.status, job.attempts) == ("after:2", "leased", 0)
@@ -66,36 +66,38 @@ async def test_a_stale_worker_writes_nothing(backend: Backend, lease: Lease) -> 
 
 async def test_a_replayed_page_changes_nothing(backend: Backend, lease: Lease) -> None:
     await backend.stores.pages.commit(lease, page(1, 2), requested_at=NOON, counted={})
-    again = await backend.stores.pages.commit(lease, page(1, 2), requested_at=NOON + timedelta(minutes=1), counted={})
-    assert (again["added"], again["changed"], again["unchanged"]) == (0, 0, 2)
+    committed = await backend.stores.pages.commit(
+        lease, page(1, 2), requested_at=NOON + timedelta(minutes=1), counted={}
+    )
+    assert (committed.changes["added"], committed.changes["changed"], committed.changes["unchanged"]) == (0, 0, 2)
 
 
 async def test_a_change_in_the_record_alone_is_a_change(backend: Backend, lease: Lease) -> None:
     await backend.stores.pages.commit(lease, page(1), requested_at=NOON, counted={})
     edited = msgspec.structs.replace(fetched(1), record=b'{"ID":1,"UsageCost":"free"}')
-    changes = await backend.stores.pages.commit(
+    committed = await backend.stores.pages.commit(
         lease, Page((edited,), (), "after:1", last=False), requested_at=NOON, counted={}
     )
-    assert changes["changed"] == 1
+    assert committed.changes["changed"] == 1
 
 
 async def test_what_a_later_request_brought_is_not_overwritten_by_a_late_page(backend: Backend, lease: Lease) -> None:
     later, earlier = NOON, NOON - timedelta(seconds=1)
     await backend.stores.pages.commit(lease, page(1, name="new"), requested_at=later, counted={})
-    changes = await backend.stores.pages.commit(lease, page(1, name="old"), requested_at=earlier, counted={})
-    assert changes["unchanged"] == 1
+    committed = await backend.stores.pages.commit(lease, page(1, name="old"), requested_at=earlier, counted={})
+    assert committed.changes["unchanged"] == 1
     assert await stored(backend) == {"ocm:1": "new"}
 
 
 async def test_a_rejected_record_is_counted_and_does_not_stop_the_page(backend: Backend, lease: Lease) -> None:
     mixed = Page((fetched(1),), (Reject(b'{"ID":"?"}', "no id"), Reject(b"{", "broken")), "after:1", last=False)
-    changes = await backend.stores.pages.commit(lease, mixed, requested_at=NOON, counted={})
-    assert (changes["added"], changes["rejected"]) == (1, 2)
+    committed = await backend.stores.pages.commit(lease, mixed, requested_at=NOON, counted={})
+    assert (committed.changes["added"], committed.changes["rejected"]) == (1, 2)
 
 
 async def test_one_record_twice_in_a_page_is_one_place(backend: Backend, lease: Lease) -> None:
-    changes = await backend.stores.pages.commit(lease, page(1, 1), requested_at=NOON, counted={})
-    assert (changes["added"], changes["unchanged"]) == (1, 1)
+    committed = await backend.stores.pages.commit(lease, page(1, 1), requested_at=NOON, counted={})
+    assert (committed.changes["added"], committed.changes["unchanged"]) == (1, 1)
     assert await backend.stores.places.count() == 1
 
 

@@ -33,7 +33,7 @@ class NoJitter(random.Random):
 async def worker(
     backend: Backend, handler: Handler, *, lease: float = 30, concurrency: int = 2
 ) -> AsyncIterator[Worker]:
-    settings = JobsSettings(lease=lease, concurrency=concurrency, max_attempts=3)
+    settings = JobsSettings(lease=lease, concurrency=concurrency, max_attempts=3, store_patience=1)
     with Renewer(lambda: open_jobs(backend.settings), lease) as renewer:
         yield Worker(backend.stores.jobs, renewer, handler, owner="me", settings=settings, rng=NoJitter())
 

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from support.job_store_mongodb import mongodb
+from support.job_store_postgres import postgres
+from support.job_store_redis import redis
 from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.adapters.sqlite.database import SqliteDatabase
 from waypost.adapters.sqlite.jobs import SqliteJobStore
@@ -77,4 +80,4 @@ def age_sqlite(path: Path, seconds: float) -> None:
     connection.close()
 
 
-JOB_STORES = {"memory": memory, "sqlite": sqlite}
+JOB_STORES = {"memory": memory, "sqlite": sqlite, "mongodb": mongodb, "postgres": postgres, "redis": redis}

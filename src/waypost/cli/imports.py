@@ -1,6 +1,8 @@
 """The command `waypost import`, and its verbs."""
 
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -8,7 +10,10 @@ from waypost.cli.frame import Group, Load, json_option, print_json, say, with_se
 
 if TYPE_CHECKING:
     from waypost.importing.imports import Report
+    from waypost.importing.source import Scope
     from waypost.roles.running import Stop
+
+    ReadScope = Callable[[], Scope]
 
 group = Group(
     "import",
@@ -20,50 +25,122 @@ group = Group(
 )
 
 
+def _with_scope(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the options that say what to import, and `read`, which turns them into a scope."""
+
+    @click.option("--source", default="ocm", show_default=True, help="Which kind of provider to ask.")
+    @click.option("--country", help="Countries to import, by their ISO codes: DE,FR,NL.")
+    @click.option("--bbox", metavar="W,S,E,N", help="A box to import, for sources that can: 5.8,47.2,15.1,55.1.")
+    @click.option("--since", metavar="T", help="Only what changed from this time on: 2026-02-21T00:00:00Z.")
+    @click.option("--until", metavar="T", help="Only what changed before this time (default: the last whole hour).")
+    @click.option("--window", metavar="GRID", help="Cut that time into windows of 1h, 1d or 1mo at most [default: 1mo]")
+    @click.option("--refresh", is_flag=True, help="Ask for everything now, also for what was done today.")
+    @functools.wraps(function)
+    def call(
+        *,
+        country: str | None,
+        bbox: str | None,
+        since: str | None,
+        until: str | None,
+        window: str | None,
+        refresh: bool,
+        **given: Any,
+    ) -> Any:
+        def read() -> "Scope":
+            from waypost.importing.scope import read_scope
+            from waypost.kernel.clock import utc_now
+
+            return read_scope(
+                now=utc_now(), country=country, bbox=bbox, since=since, until=until, window=window, refresh=refresh
+            )
+
+        return function(read=read, **given)
+
+    return call
+
+
+@group.command(
+    "plan",
+    examples=(
+        "waypost import plan --source ocm --country DE,FR",
+        "waypost import plan --country DE --since 2026-02-01T00:00:00Z --until 2026-02-21T12:00:00Z --window 1d",
+    ),
+)
+@_with_scope
+@json_option
+@with_settings
+def plan(load: Load, source: str, read: "ReadScope", *, as_json: bool) -> None:
+    """Print the shards of an import, without asking or changing anything.
+
+    A line a shard, then their count, and the fewest requests and seconds that they take within the budget if nothing
+    of it is done yet. A time is covered with whole hours, days and months in UTC, the largest that fit.
+    """
+    from waypost.roles.importer import IMPORT_ID
+    from waypost.roles.importer import plan as plan_import
+    from waypost.roles.running import run as run_role
+
+    settings, scope = load(), read()
+    planned, _ = run_role(lambda _stop: plan_import(settings, source, scope))
+    if as_json:
+        print_json(planned)
+        return
+    for shard in planned.shards:
+        click.echo(shard)
+    budget = ",".join(limit.name for limit in settings.budget.ocm)
+    click.echo(
+        f"{planned.count} shards; at least {planned.requests} requests, which take {planned.seconds} s at {budget}"
+    )
+    if scope.refresh:
+        say(f"{IMPORT_ID} stands for the id that the import gets when it runs")
+
+
 @group.command(
     "run",
     examples=(
         "WAYPOST_OCM_KEY=… waypost import run --source ocm --country DE,FR,NL",
         "WAYPOST_OCM_URL=http://127.0.0.1:8090 waypost import run --source ocm --country DE --json",
+        "waypost import run --country DE --since 2026-02-21T00:00:00Z",
     ),
 )
-@click.option("--source", default="ocm", show_default=True, help="Which kind of provider to ask.")
-@click.option("--country", required=True, help="Countries to import, by their ISO codes: DE,FR,NL.")
+@_with_scope
 @json_option
 @with_settings
-def run(load: Load, source: str, country: str, *, as_json: bool) -> int:
-    """Enqueue what is missing for today and work until it is done.
+def run(load: Load, source: str, read: "ReadScope", *, as_json: bool) -> int:
+    """Enqueue what is missing of a scope and work until it is done.
 
-    Asks within the budget (WAYPOST_BUDGET), one shard a country, and commits page by page: stopped or killed at any
-    moment, the next run goes on where this one was. What was done today is not asked for again.
+    Asks within the budget (WAYPOST_BUDGET) and commits page by page: stopped or killed at any moment, the next run
+    goes on where this one was. What was done today, or for a window, is not asked for again, unless with --refresh.
     """
     from waypost.cli.progress import importing
-    from waypost.importing.plan import parse_countries
     from waypost.roles.running import run as run_role
 
-    settings = load()
-    scope = parse_countries(country)
+    settings, scope = load(), read()
 
     async def work(stop: "Stop") -> "Report":
         from waypost.bootstrap import open_source, open_stores
-        from waypost.roles.importer import Importer, worker_name
+        from waypost.kernel.clock import utc_now
+        from waypost.roles.importer import IMPORT_ID, Importer, worker_name
 
-        async with open_stores(settings) as stores, open_source(source, settings) as opened:
-            with importing("import") as on_progress:
-                return await Importer(settings, stores, opened, owner=worker_name()).run(scope, stop, on_progress)
+        async with open_source(source, settings) as opened:
+            # Once before a store is made, so that who asked wrongly finds no folder afterwards.
+            opened.plan(scope, utc_now().date(), IMPORT_ID)
+            async with open_stores(settings) as stores:
+                with importing("import") as on_progress:
+                    return await Importer(settings, stores, opened, owner=worker_name()).run(scope, stop, on_progress)
 
     report, stop = run_role(work)
     if as_json:
         print_json(report)
     else:
-        _print(report)
+        _print(report, scope)
     if stop.is_set():
-        say("waypost: stopped before the end; the same command goes on from here")
+        again = "the same command asks for everything again" if scope.refresh else "the same command goes on from here"
+        say(f"waypost: stopped before the end; {again}")
         return stop.exit_code or 1
     return 1 if report.shards.get("dead") else 0
 
 
-def _print(report: "Report") -> None:
+def _print(report: "Report", scope: "Scope") -> None:
     click.echo(
         f"{report.added} added, {report.changed} changed, {report.unchanged} unchanged, {report.rejected} rejected"
         f" in {report.seconds:.1f} s"
@@ -73,4 +150,4 @@ def _print(report: "Report") -> None:
     if report.shards.get("dead"):
         say("some shards failed for good; next: waypost job list --status dead")
     elif not report.requests:
-        say("nothing to do: this scope was imported today already")
+        say(f"nothing to do: this scope was imported {'' if scope.since else 'today '}already")

@@ -1,53 +1,169 @@
 """The command `waypost job`, and its verbs."""
 
 import asyncio
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
-from waypost.scaling.jobs.job import STATUSES, Job, Status
+from waypost.kernel.errors import Conflict, NotFound
+from waypost.kernel.quantities import parse_duration
+from waypost.scaling.jobs.job import STATUSES, Job, Lease, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from waypost.scaling.jobs.store import JobStore
+    from waypost.settings import Settings
+
+Result = TypeVar("Result")
 
 group = Group(
-    "job", help="The work on each shard.", examples=("waypost job list --status dead", "waypost job revive --all")
+    "job",
+    help="The work on each shard.",
+    examples=("waypost job list --status dead", "waypost job revive --all", "waypost job watch"),
 )
 
 
-@group.command("list", examples=("waypost job list", "waypost job list --status dead --json"))
+class UnknownJob(NotFound):
+    """No job has this shard key or id."""
+
+    slug = "unknown-job"
+
+
+class NotLeased(Conflict):
+    """Only a job that somebody works on can be taken from them."""
+
+    slug = "not-leased"
+
+
+def with_jobs(settings: "Settings", work: "Callable[[JobStore], Awaitable[Result]]") -> Result:
+    from waypost.bootstrap import open_stores
+
+    async def main() -> Result:
+        async with open_stores(settings, must_exist=True) as stores:
+            return await work(stores.jobs)
+
+    return asyncio.run(main())
+
+
+async def find(jobs: "JobStore", name: str) -> Job:
+    job = await jobs.get(name)
+    if job is None:
+        raise UnknownJob(f"there is no job {name[:200]!r}", next_step="waypost job list")
+    return job
+
+
+@group.command("list", examples=("waypost job list", "waypost job list --status dead --prefix ocm/country:DE --json"))
 @click.option("--status", type=click.Choice(STATUSES), help="Only jobs with this status.")
+@click.option("--prefix", default="", help="Only shards whose keys begin like this.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="At most so many.")
 @json_option
 @with_settings
-def list_jobs(load: Load, status: Status | None, limit: int, *, as_json: bool) -> None:
+def list_jobs(load: Load, status: Status | None, prefix: str, limit: int, *, as_json: bool) -> None:
     """Jobs, oldest first, with the reason why the last try failed."""
-    from waypost.bootstrap import open_stores
-
-    async def work() -> list[Job]:
-        async with open_stores(load()) as stores:
-            return list(await stores.jobs.list(status=status, limit=limit))
-
-    jobs = asyncio.run(work())
+    jobs = with_jobs(load(), lambda store: store.list(status=status, prefix=prefix, limit=limit))
     if as_json:
         print_json(jobs)
         return
     for job in jobs:
         click.echo(f"{job.status:<9} {job.shard}  {job.last_error_message or ''}".rstrip())
     if not jobs:
-        say("no jobs; next: waypost import run --source ocm --country DE,FR")
+        say("no such jobs")
+    elif status == "dead":
+        say("next, once the reason is gone: waypost job revive --all")
+
+
+@group.command("show", examples=("waypost job show ocm/country:DE/full:2026-02-21", "waypost job show … --json"))
+@click.argument("shard")
+@json_option
+@with_settings
+def show(load: Load, shard: str, *, as_json: bool) -> None:
+    """Everything about one job, by its shard key or its id."""
+    job = with_jobs(load(), lambda store: find(store, shard))
+    if as_json:
+        print_json(job)
+        return
+    for name in Job.__struct_fields__:
+        value = getattr(job, name)
+        click.echo(f"{name:<20} {'-' if value is None else value}")
 
 
 @group.command("revive", examples=("waypost job revive ocm/country:DE/full:2026-02-21", "waypost job revive --all"))
 @click.argument("shards", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="All dead jobs.")
+@json_option
 @with_settings
-def revive(load: Load, shards: tuple[str, ...], *, everything: bool) -> None:
-    """Give dead jobs another chance; the next import works on them."""
-    from waypost.bootstrap import open_stores
-
+def revive(load: Load, shards: tuple[str, ...], *, everything: bool, as_json: bool) -> None:
+    """Give dead jobs another chance; the next worker or import works on them."""
     if everything == bool(shards):
         raise click.UsageError("name the shards to revive, or say --all")
+    revived = with_jobs(load(), lambda store: store.revive(None if everything else shards))
+    if not revived and shards:
+        raise UnknownJob("none of these is a dead job", next_step="waypost job list --status dead")
+    if as_json:
+        print_json({"revived": revived})
+    else:
+        click.echo(f"revived {revived}")
 
-    async def work() -> int:
-        async with open_stores(load()) as stores:
-            return await stores.jobs.revive(None if everything else shards)
 
-    click.echo(f"revived {asyncio.run(work())}")
+@group.command("release", examples=("waypost job release ocm/country:DE/full:2026-02-21",))
+@click.argument("shard")
+@json_option
+@with_settings
+def release(load: Load, shard: str, *, as_json: bool) -> None:
+    """Take a job from the worker that holds it and make it pending.
+
+    The worker notices at its next write, which is refused: its fence is no longer current.
+    """
+
+    async def work(store: "JobStore") -> Job:
+        job = await find(store, shard)
+        if job.status != "leased":
+            raise NotLeased(f"{job.shard} is {job.status}; only a leased job can be released")
+        await store.release(Lease(job.id, job.shard, job.fence, job.attempts, job.cursor), counted={})
+        return await find(store, shard)
+
+    job = with_jobs(load(), work)
+    if as_json:
+        print_json(job)
+    else:
+        click.echo(f"{job.shard} is {job.status}")
+
+
+@group.command("prune", examples=("waypost job prune --older-than 30d", "waypost job prune --older-than 7d --dead"))
+@click.option("--older-than", default="30d", show_default=True, help="Only jobs that ended so long ago.")
+@click.option("--dead", is_flag=True, help="Dead jobs too, with the reasons they keep.")
+@json_option
+@with_settings
+def prune(load: Load, older_than: str, *, dead: bool, as_json: bool) -> None:
+    """Forget jobs that are done or cancelled. Their shards may be enqueued anew."""
+    try:
+        seconds = parse_duration(older_than)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--older-than") from None
+    statuses: tuple[Status, ...] = ("done", "cancelled", "dead") if dead else ("done", "cancelled")
+    pruned = with_jobs(load(), lambda store: store.prune(older_than=seconds, statuses=statuses))
+    if as_json:
+        print_json({"pruned": pruned})
+    else:
+        click.echo(f"pruned {pruned}")
+
+
+@group.command("watch", examples=("waypost job watch", "waypost job watch --json | head -3"))
+@click.option("--every", default="1s", show_default=True, help="How often to look.")
+@click.option("--times", type=click.IntRange(1), help="Look so many times, then end.")
+@json_option
+@with_settings
+def watch(load: Load, every: str, times: int | None, *, as_json: bool) -> int:
+    """The fleet's leases, live, until Ctrl-C: who works on what, how far it is, and for how long it may."""
+    from waypost.cli.watching import watch_jobs
+    from waypost.roles.running import run as run_role
+
+    try:
+        seconds = parse_duration(every)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--every") from None
+    settings = load()
+    _, stop = run_role(lambda stop: watch_jobs(settings, stop, every=seconds, times=times, as_json=as_json))
+    return stop.exit_code

@@ -3,7 +3,7 @@
 import click
 
 from waypost import __version__
-from waypost.cli import config, database, doctor, imports, jobs, links, serve, simulator, snapshots, up
+from waypost.cli import config, database, doctor, imports, jobs, links, serve, simulator, snapshots, up, workers
 from waypost.cli.frame import Group
 
 waypost = Group(
@@ -20,6 +20,7 @@ click.version_option(__version__, message="%(version)s")(waypost)
 for command in (
     up.up,
     imports.group,
+    workers.group,
     jobs.group,
     snapshots.group,
     serve.group,

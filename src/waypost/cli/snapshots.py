@@ -30,7 +30,7 @@ def build(load: Load, *, as_json: bool) -> None:
         from waypost.bootstrap import open_stores
         from waypost.roles.snapshots import build_snapshot
 
-        async with open_stores(settings) as stores:
+        async with open_stores(settings, must_exist=True) as stores:
             with counting("places", await stores.places.count()) as on_progress:
                 return await build_snapshot(settings, stores.places, on_progress)
 

@@ -30,6 +30,10 @@ class Engine:
 
     async def work(self, held: Held) -> None:
         shard = ShardKey.parse(held.lease.shard)
+        lease = await self._pages.begin(held.lease)
+        if lease is None:
+            return
+        held.lease = lease
         while not await self._bring_a_page(held, shard):
             pass
         log.debug("shard done", shard=str(shard))
@@ -41,9 +45,10 @@ class Engine:
             raise LeaseLost(f"the lease on {shard} ran out while waiting for its turn")
         requested_at = await self._pages.now()
         page = await self._ask(held, shard)
-        changes = await self._pages.commit(held.lease, page, requested_at=requested_at, counted=held.counted)
+        committed = await self._pages.commit(held.lease, page, requested_at=requested_at, counted=held.counted)
         held.progressed(page.cursor)
-        for change, count in changes.items():
+        held.ended = committed.ended
+        for change, count in committed.changes.items():
             PLACES_WRITTEN.labels(change).inc(count)
         return page.last
 
@@ -53,7 +58,7 @@ class Engine:
             page = await self._source.fetch(shard, held.lease.cursor)
         except ProviderRefused as refusal:
             held.counted["refusals"] += 1
-            await self._budget.penalise(self._source.budget_key, refusal.retry_after)
+            await self._budget.penalise(self._source.budget_key, refusal.retry_in)
             raise
         if not page.last and page.cursor == held.lease.cursor:
             raise StuckCursor(f"{shard}: the page after {held.lease.cursor} leads to itself")

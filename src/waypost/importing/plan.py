@@ -1,15 +1,99 @@
-"""Scopes as people write them, checked before anybody is asked."""
+"""From a scope to the keys of its shards, checked before anybody is asked."""
 
-from waypost.importing.source import Scope
+from collections.abc import Collection, Sequence
+from datetime import date
+from itertools import islice
+
+import msgspec
+
+from waypost.importing import geography, windows
+from waypost.importing.source import BadScope, PlanAxis, Scope
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.suggesting import did_you_mean
 from waypost.places.countries import NAMES
+from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.ratelimit.limits import Limit
+
+# A plan is held in memory and enqueued at once.
+MOST_SHARDS = 100_000
+
+_FLAGS: dict[PlanAxis, str] = {"country": "--country", "box": "--bbox", "window": "--since"}
 
 
 class UnknownCountry(AskedWrongly):
     """A code is not in ISO 3166-1. Open Charge Map would ignore it and send the whole world."""
 
     slug = "unknown-country"
+
+
+class UnsupportedScope(AskedWrongly):
+    """The source cannot plan along what was asked for."""
+
+    slug = "unsupported-scope"
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What an import would do, at the least: how many requests, and how long they take within the budget."""
+
+    source: str
+    shards: tuple[str, ...]
+    count: int
+    requests: int
+    seconds: float
+
+
+def describe(source: str, shards: Sequence[ShardKey], limits: Sequence[Limit]) -> Plan:
+    """One request checks the key, and each shard takes one at least: the empty answer that proves its end."""
+    requests = len(shards) + 1
+    seconds = max((requests - limit.burst) * limit.interval for limit in limits)
+    return Plan(source, tuple(map(str, shards)), len(shards), requests, round(max(seconds, 0.0), 1))
+
+
+def shards_of(
+    scope: Scope, day: date, import_id: str | None, *, source: str, plans: Collection[PlanAxis]
+) -> list[ShardKey]:
+    """Geography first, then time: a key for each area and period, in an order that does not depend on anything else."""
+    _refuse_unsupported(scope, source=source, plans=plans)
+    periods = _periods(scope, day, import_id)
+    keys = (ShardKey(source, (area, period)) for area in _areas(scope) for period in periods)
+    shards = list(islice(keys, MOST_SHARDS + 1))
+    if len(shards) > MOST_SHARDS:
+        raise BadScope(
+            f"the plan has more than {MOST_SHARDS} shards; ask for less time or a larger --window", parameter="window"
+        )
+    return shards
+
+
+def _refuse_unsupported(scope: Scope, *, source: str, plans: Collection[PlanAxis]) -> None:
+    wanted: dict[PlanAxis, bool] = {
+        "country": bool(scope.countries),
+        "box": scope.bbox is not None,
+        "window": scope.since is not None,
+    }
+    for axis, is_wanted in wanted.items():
+        if is_wanted and axis not in plans:
+            areas = " or ".join(_FLAGS[name] for name in sorted(plans) if name != "window")
+            advice = f"leave {_FLAGS[axis]} out" if axis == "window" else f"use {areas} instead of {_FLAGS[axis]}"
+            raise UnsupportedScope(
+                f"the source {source} cannot import by {axis}; {advice}", parameter=_FLAGS[axis].removeprefix("--")
+            )
+
+
+def _areas(scope: Scope) -> list[tuple[str, str]]:
+    if scope.bbox:
+        return [("box", str(cell)) for cell in geography.cover(scope.bbox)]
+    return [("country", code) for code in scope.countries]
+
+
+def _periods(scope: Scope, day: date, import_id: str | None) -> list[tuple[str, str]]:
+    if scope.since and scope.until:
+        covering = windows.cover(scope.since, scope.until, scope.window)
+        return [("window", str(window)) for window in islice(covering, MOST_SHARDS + 1)]
+    if scope.refresh:
+        if import_id is None:
+            raise ValueError("a refresh belongs to an import")
+        return [("refresh", import_id)]
+    return [("full", day.isoformat())]
 
 
 def parse_countries(text: str) -> Scope:

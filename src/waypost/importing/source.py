@@ -1,11 +1,14 @@
 """A source is our client for one kind of provider: it plans shards and fetches pages."""
 
-from datetime import date
-from typing import Protocol
+from datetime import date, datetime
+from typing import Literal, Protocol
 
 import msgspec
 
-from waypost.kernel.errors import Forbidden, TerminalError, TransientError
+from waypost.importing.cuts import Axis
+from waypost.importing.geography import Box
+from waypost.importing.windows import Grid
+from waypost.kernel.errors import AskedWrongly, Forbidden, NotNow, TerminalError, TransientError
 from waypost.places.place import Place
 from waypost.scaling.jobs.shards import ShardKey
 
@@ -16,14 +19,10 @@ class ProviderUnavailable(TransientError):
     slug = "provider-unavailable"
 
 
-class ProviderRefused(TransientError):
-    """The provider asks us to slow down. `retry_after` is in seconds, as the provider said it."""
+class ProviderRefused(NotNow):
+    """The provider asks us to slow down, for as long as it said."""
 
     slug = "provider-refused"
-
-    def __init__(self, message: str, *, retry_after: float) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
 
 
 class AccessDenied(Forbidden):
@@ -38,10 +37,38 @@ class OutsideScope(TerminalError):
     slug = "outside-scope"
 
 
-class Scope(msgspec.Struct, frozen=True):
-    """What to import."""
+class BadScope(AskedWrongly):
+    """A scope cannot be read, or contradicts itself."""
 
-    countries: tuple[str, ...]
+    slug = "bad-scope"
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """What to import: all of some countries or of a box, or what changed there in `[since, until)`.
+
+    `window` is the largest grid that the time is cut on. `refresh` asks for everything again, whatever was done before.
+    """
+
+    countries: tuple[str, ...] = ()
+    bbox: Box | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    window: Grid = "1mo"
+    refresh: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.countries and not self.bbox:
+            raise BadScope("say what to import: --country DE,FR", parameter="country")
+        if self.countries and self.bbox:
+            raise BadScope("a scope has either countries or a box, not both", parameter="bbox")
+        if self.until and not self.since:
+            raise BadScope("--until needs --since: a window has two ends", parameter="since")
+        if self.since and not self.until:
+            raise BadScope("--since needs --until: a window has two ends", parameter="until")
+        if self.since and self.until and self.since >= self.until:
+            raise BadScope("the window ends before it starts: --since must be earlier than --until", parameter="until")
+        if self.refresh and self.since:
+            raise BadScope("--refresh asks for everything, --since for what changed: choose one", parameter="refresh")
 
 
 class Fetched(msgspec.Struct, frozen=True):
@@ -67,6 +94,10 @@ class Page(msgspec.Struct, frozen=True):
     last: bool
 
 
+# Along what a source can plan: all of a country or a box, and there what changed in a window.
+PlanAxis = Literal["country", "box", "window"]
+
+
 class Source(Protocol):
     @property
     def name(self) -> str: ...
@@ -81,10 +112,23 @@ class Source(Protocol):
         """What the budget is counted by: the provider and a hash of our key, never the key itself."""
         ...
 
-    def plan(self, scope: Scope, day: date) -> list[ShardKey]: ...
+    @property
+    def plans(self) -> frozenset[PlanAxis]: ...
+
+    @property
+    def cuts(self) -> frozenset[Axis]: ...
+
+    def plan(self, scope: Scope, day: date, import_id: str | None = None) -> list[ShardKey]:
+        """The keys of a scope's shards, which cover it and do not overlap; the same for the same arguments.
+
+        A full import belongs to a day in UTC, a refresh to its import, and a window to itself. Raises UnsupportedScope.
+        """
+        ...
 
     async def check(self) -> None:
         """One small request that fails the way the import would: AccessDenied, ProviderUnavailable."""
         ...
 
-    async def fetch(self, shard: ShardKey, cursor: str | None) -> Page: ...
+    async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
+        """The shard's next page. Raises BadShardKey for a shard that this source did not plan."""
+        ...

@@ -109,7 +109,7 @@ def _port(settings: Settings) -> Finding:
             name="port",
             ok=False,
             found=str(error),
-            advice="the next free one is taken, unless --port says otherwise",
+            advice="Waypost will listen on the next free one, unless --port says otherwise",
             needed=False,
         )
     return Finding(name="port", ok=True, found=f"{host}:{port} is free")

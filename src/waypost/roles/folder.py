@@ -25,7 +25,7 @@ class FolderNotWritable(TerminalError):
 def alone_in(folder: Path) -> Iterator[None]:
     """Hold the folder's lock. The system frees it when the process ends, however it ends."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(folder / "up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise FolderNotWritable(

@@ -4,19 +4,22 @@ import asyncio
 import os
 import random
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from waypost.bootstrap import Stores, open_jobs
+from waypost.bootstrap import Stores, open_jobs, open_source
 from waypost.importing.engine import Engine
 from waypost.importing.imports import Import, ImportStatus, Report, report
+from waypost.importing.plan import Plan, describe
 from waypost.importing.progress import Progress, measure
-from waypost.importing.source import Scope, Source
+from waypost.importing.source import ProviderRefused, Scope, Source
 from waypost.kernel.clock import monotonic, utc_now
+from waypost.kernel.errors import Forbidden
 from waypost.kernel.ids import new_id
 from waypost.roles.running import Stop
 from waypost.scaling.jobs.job import NewJob, Tally
 from waypost.scaling.jobs.renewer import Renewer
+from waypost.scaling.jobs.shards import ShardKey
 from waypost.scaling.jobs.worker import Worker
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
@@ -27,10 +30,21 @@ OnProgress = Callable[[Progress], None]
 
 _PROGRESS_SECONDS = 0.25
 PROVIDER = "provider"
+# In a refresh that is only planned: the id that its import will get.
+IMPORT_ID = "IMPORT-ID"
+# How the provider that `up` simulates is remembered; its address changes from start to start.
+SIMULATED = "simulated provider of"
 
 
 def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{new_id().hex[-6:]}"
+
+
+async def plan(settings: Settings, source: str, scope: Scope) -> Plan:
+    """What an import over this scope would do, without a store or a request."""
+    async with open_source(source, settings) as opened:
+        shards = opened.plan(scope, utc_now().date(), IMPORT_ID)
+        return describe(opened.name, shards, settings.budget.ocm)
 
 
 class Importer:
@@ -44,10 +58,11 @@ class Importer:
 
     async def run(self, scope: Scope, stop: Stop, on_progress: OnProgress) -> Report:
         """Raises what the provider's refusal was, after writing down how far it got."""
-        await self._stores.budget.acquire(self._source.budget_key, max_wait=self._settings.budget.max_wait)
-        await self._source.check()
-        import_id, started = str(new_id()), monotonic()
-        await self._enqueue(import_id, scope)
+        import_id = str(new_id())
+        shards = self._source.plan(scope, utc_now().date(), import_id)
+        await self._check()
+        started = monotonic()
+        await self._enqueue(import_id, scope, shards)
         before = await self._stores.jobs.tally(import_id)
         watching = asyncio.create_task(self._watch(import_id, before, started, on_progress))
         try:
@@ -61,13 +76,28 @@ class Importer:
             on_progress(self._measure(after, before, started))
         return report(import_id, after, monotonic() - started)
 
-    async def _enqueue(self, import_id: str, scope: Scope) -> None:
-        now = utc_now()
-        shards = self._source.plan(scope, now.date())
-        if await self._stores.facts.get(PROVIDER) is None:
-            await self._stores.facts.set(PROVIDER, self._source.provider)
-        await self._stores.imports.start(Import(import_id, self._source.name, scope, "running", now))
+    async def _check(self) -> None:
+        """One small request before anything is enqueued: a wrong key or a provider that is away leaves no dead jobs."""
+        key = self._source.budget_key
+        await self._stores.budget.acquire(key, max_wait=self._settings.budget.max_wait)
+        try:
+            await self._source.check()
+        except ProviderRefused as refusal:
+            await self._stores.budget.penalise(key, refusal.retry_in)
+            raise
+
+    async def _enqueue(self, import_id: str, scope: Scope, shards: Sequence[ShardKey]) -> None:
+        await self._remember_provider()
+        await self._stores.imports.start(Import(import_id, self._source.name, scope, "running", utc_now()))
         await self._stores.jobs.enqueue([NewJob(str(shard)) for shard in shards], group=import_id)
+
+    async def _remember_provider(self) -> None:
+        known = await self._stores.facts.get(PROVIDER)
+        if known is None:
+            await self._stores.facts.set(PROVIDER, self._source.provider)
+        elif known != self._source.provider and not known.startswith(SIMULATED):
+            # It may well be the same one at another address; only a person can tell.
+            log.warning("the places here came from another address so far", so_far=known, now=self._source.provider)
 
     async def _work(self, import_id: str, stop: Stop) -> None:
         jobs = self._settings.jobs
@@ -78,6 +108,10 @@ class Importer:
             stopping = asyncio.create_task(_stop_when_asked(worker, stop))
             try:
                 await worker.run_until_done(import_id)
+            except Forbidden as refusal:
+                # The shard that met it is dead; with the rest the import goes on by itself.
+                refusal.next_step = f"{refusal.next_step}, after: waypost job revive --all"
+                raise
             finally:
                 stopping.cancel()
 

@@ -17,7 +17,7 @@ async def create_link(settings: Settings, target: str, phrase: str | None) -> Li
 async def show_link(settings: Settings, phrase: str) -> LinkView:
     """`phrase` may also be the whole link, as people copy it."""
     words = phrase.rstrip("/").rpartition("/")[2]
-    async with open_stores(settings) as stores:
+    async with open_stores(settings, must_exist=True) as stores:
         link = await stores.links.find(words) if is_phrase(words) else None
         if link is None:
             raise UnknownLink(f"no link has the phrase {words[:80]!r}", next_step="waypost link create https://…")

@@ -10,10 +10,10 @@ import msgspec
 from waypost.bootstrap import Stores, open_source, open_stores
 from waypost.importing.imports import Report
 from waypost.importing.progress import Progress
-from waypost.importing.source import ProviderUnavailable, Scope
-from waypost.kernel.errors import AskedWrongly, WaypostError
+from waypost.importing.source import Scope
+from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
 from waypost.roles.folder import alone_in
-from waypost.roles.importer import PROVIDER, Importer
+from waypost.roles.importer import PROVIDER, SIMULATED, Importer
 from waypost.roles.listening import address, listen
 from waypost.roles.running import Stop
 from waypost.roles.serving import ADDRESS, OnUp, PlacesRole, answer, background, links_part, store_probe
@@ -126,7 +126,7 @@ class Bringing:
         while not self._stop.is_set():
             try:
                 await self._bring_once(scope)
-            except ProviderUnavailable as error:
+            except TransientError as error:
                 self._state.error = str(error)
                 log.warning("the import waits for the provider", message=str(error), again_in=_RETRY_SECONDS)
                 await asyncio.wait([asyncio.create_task(self._stop.wait())], timeout=_RETRY_SECONDS)
@@ -174,15 +174,22 @@ async def _choose_provider(settings: Settings, wish: Wish, stack: AsyncExitStack
                 "with a real provider, say what to import", next_step="waypost up --country DE,FR", parameter="country"
             )
         _refuse_mixing(known, settings.ocm.url, settings)
-        return settings, wish.scope, "© Open Charge Map contributors, CC BY-SA 4.0"
+        return settings, wish.scope, _attribution(settings)
     places = wish.places or _remembered_places(known) or _DEFAULT_PLACES
-    provider = f"simulated provider of {places} places"
+    provider = f"{SIMULATED} {places} places"
     _refuse_mixing(known, provider, settings)
     async with open_stores(settings) as stores:
         await stores.facts.set(PROVIDER, provider)
     url = await stack.enter_async_context(simulated(places, _SEED))
     scope = wish.scope or Scope(tuple(country.code for country in COUNTRIES))
     return _pointed_at(settings, url), scope, "Simulated places, invented by Waypost"
+
+
+def _attribution(settings: Settings) -> str:
+    """Only Open Charge Map's own address is known to serve its contributors' work."""
+    if settings.found["ocm.url"].origin == "default":
+        return "© Open Charge Map contributors, CC BY-SA 4.0"
+    return f"Places from {settings.ocm.url}"
 
 
 def _pointed_at(settings: Settings, url: str) -> Settings:
@@ -194,8 +201,7 @@ def _pointed_at(settings: Settings, url: str) -> Settings:
 
 
 def _remembered_places(known: str | None) -> int | None:
-    words = (known or "").split()
-    return int(words[3]) if words[:3] == ["simulated", "provider", "of"] else None
+    return int(known.removeprefix(SIMULATED).split()[0]) if known and known.startswith(SIMULATED) else None
 
 
 def _refuse_mixing(known: str | None, wanted: str, settings: Settings) -> None:

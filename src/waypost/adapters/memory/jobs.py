@@ -94,9 +94,10 @@ class MemoryJobStore:
                 last_error_at=now,
             )
 
-    async def release(self, lease: Lease, *, counted: Mapping[str, int]) -> None:
+    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
         with self._lock:
-            self._end(lease, counted, "pending", utc_now())
+            now = utc_now()
+            self._end(lease, counted, "pending", now, not_before=now + timedelta(seconds=delay))
             job = self.jobs[lease.job_id]
             self.jobs[job.id] = replace(job, attempts=max(0, job.attempts - 1))
 

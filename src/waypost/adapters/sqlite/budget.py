@@ -5,13 +5,13 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 
+from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteDatabase
-from waypost.adapters.sqlite.queries import load_queries
 from waypost.scaling.ratelimit.budget import BudgetExhausted
 from waypost.scaling.ratelimit.limits import Limit, reserve
 from waypost.telemetry.metrics import BUDGET_WAIT_SECONDS
 
-_SQL = load_queries("budget.sql")
+_SQL = load_queries(__package__, "budget.sql")
 
 
 class SqliteBudget:
@@ -29,7 +29,9 @@ class SqliteBudget:
             wait = _reserve(tx, key, limits, cost)
             if max_wait is not None and wait > max_wait:
                 # Raised inside the transaction, so that nothing is taken.
-                raise BudgetExhausted(f"the budget of {provider} has no turn within {max_wait:.0f} s")
+                raise BudgetExhausted(
+                    f"the budget of {provider} has no turn within {max_wait:.0f} s", retry_in=wait - max_wait
+                )
             return wait
 
         wait = await self._database.write(work)
@@ -39,7 +41,7 @@ class SqliteBudget:
 
     async def penalise(self, key: str, retry_after: float) -> None:
         penalty = {"key": key, "until": time.time() + retry_after}
-        await self._database.write(lambda tx: tx.execute(_SQL["penalise"], penalty))
+        await self._database.write(lambda tx: tx.execute(_SQL["penalise"], penalty).rowcount)
 
 
 def _reserve(tx: sqlite3.Connection, key: str, limits: Sequence[Limit], cost: int) -> float:

@@ -42,7 +42,8 @@ class SqliteDatabase:
 
     def make_folder(self) -> None:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # Phrase keys are in there: what we make is for this user alone.
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreNotWritable(
                 f"the folder {self.path.parent} cannot be made: {error.strerror}",
@@ -56,6 +57,8 @@ class SqliteDatabase:
             connection.execute("begin immediate")
             try:
                 result = work(connection)
+                # Freed by another thread, a cursor resets a statement that this one may be using by then.
+                assert not isinstance(result, sqlite3.Cursor)
                 connection.execute("commit")
             except BaseException:
                 if connection.in_transaction:

@@ -3,13 +3,8 @@
 import sqlite3
 from pathlib import Path
 
-from waypost.kernel.errors import TerminalError, TransientError, WaypostError
-
-
-class StoreBusy(TransientError):
-    """Another process held the database for too long."""
-
-    slug = "store-busy"
+from waypost.adapters.errors import StoreBusy, StoreFull
+from waypost.kernel.errors import TerminalError, WaypostError
 
 
 class StoreBroken(TerminalError):
@@ -22,12 +17,6 @@ class StoreNotWritable(TerminalError):
     """The database cannot be opened or written where it is."""
 
     slug = "store-not-writable"
-
-
-class StoreFull(TransientError):
-    """The disk is full or failing; nothing of the change was kept."""
-
-    slug = "store-full"
 
 
 _KINDS: dict[int, type[WaypostError]] = {

@@ -14,9 +14,5 @@ class SqliteFacts:
         return row["value"] if row else None
 
     async def set(self, name: str, value: str) -> None:
-        await self._database.write(
-            lambda tx: tx.execute(
-                "insert into facts (name, value) values (?, ?) on conflict (name) do update set value = excluded.value",
-                (name, value),
-            )
-        )
+        sql = "insert into facts (name, value) values (?, ?) on conflict (name) do update set value = excluded.value"
+        await self._database.write(lambda tx: tx.execute(sql, (name, value)).rowcount)

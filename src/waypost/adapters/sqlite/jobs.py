@@ -8,13 +8,13 @@ from contextlib import suppress
 
 import msgspec
 
+from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, now_us, seconds
-from waypost.adapters.sqlite.queries import load_queries
 from waypost.kernel.ids import new_id
 from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
 
-SQL = load_queries("jobs.sql")
+SQL = load_queries(__package__, "jobs.sql")
 
 _POLL_SECONDS = 0.25
 _counters = msgspec.json.Decoder(dict[str, int])
@@ -103,9 +103,9 @@ class SqliteJobStore:
 
         await self._database.write(work)
 
-    async def release(self, lease: Lease, *, counted: Mapping[str, int]) -> None:
+    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
         def work(tx: sqlite3.Connection) -> None:
-            end_lease(tx, lease, counted, status="pending", now=now_us())
+            end_lease(tx, lease, counted, status="pending", now=now_us() + seconds(delay))
             tx.execute(SQL["forgive_attempt"], {"id": lease.job_id})
 
         await self._database.write(work)

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, to_us
-from waypost.adapters.sqlite.queries import load_queries
 from waypost.sharing.links.link import Link, PhraseTaken
 from waypost.sharing.links.store import SpaceRecord
 from waypost.sharing.phrases.matching import fold_phrase
 from waypost.sharing.visits.visit import Visit
 
-_SQL = load_queries("links.sql")
+_SQL = load_queries(__package__, "links.sql")
 
 
 class SqliteLinkStore:
@@ -53,7 +53,7 @@ class SqliteVisitStore:
 
     async def append(self, visits: Sequence[Visit]) -> None:
         rows = [{"id": visit.id, "link_id": visit.link_id, "at": to_us(visit.at)} for visit in visits]
-        await self._database.write(lambda tx: tx.executemany(_SQL["add_visit"], rows))
+        await self._database.write(lambda tx: tx.executemany(_SQL["add_visit"], rows).rowcount)
 
     async def count(self, link_id: str) -> int:
         return await self._database.read(

@@ -7,11 +7,11 @@ from functools import partial
 
 import msgspec
 
+from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteDatabase
-from waypost.adapters.sqlite.queries import load_queries
 from waypost.places.place import Place
 
-_SQL = load_queries("places.sql")
+_SQL = load_queries(__package__, "places.sql")
 _place = msgspec.json.Decoder(Place)
 
 

@@ -23,3 +23,16 @@ select count(*) as places from places;
 
 -- after: the next places in order of their external id
 select external_id, place from places where external_id > :external_id order by external_id limit :limit;
+
+-- raise_fence: whoever comes with an older fence than the shard has seen changes nothing
+insert into shards (shard, fence) values (:shard, :fence)
+on conflict (shard) do update set fence = excluded.fence where fence <= excluded.fence;
+
+-- shard: how far it is
+select cursor, done from shards where shard = :shard;
+
+-- move_shard: a page was written
+update shards set cursor = :cursor, done = :done where shard = :shard;
+
+-- highest_fence: that any shard has seen
+select coalesce(max(fence), 0) as fence from shards;

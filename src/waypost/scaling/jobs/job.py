@@ -101,6 +101,8 @@ class Held:
         self.deadline = deadline
         self.counted: Counter[str] = Counter()
         self.lost = False
+        # Set by a handler whose last write ended the job; otherwise the worker acknowledges it.
+        self.ended = False
 
     def progressed(self, cursor: str | None) -> None:
         """A commit went through: what was counted is written down, and earlier attempts are forgiven."""

@@ -14,6 +14,12 @@ class JobsSettings:
     concurrency: int = setting(
         "jobs.concurrency", "4", parse=parse_count(1, 256), explain="shards that one worker process works on at once"
     )
+    store_patience: float = setting(
+        "jobs.store_patience",
+        "1m",
+        parse=parse_duration,
+        explain="how long a worker waits for a store that is away, busy or full",
+    )
     max_attempts: int = setting(
         "jobs.max_attempts", "5", parse=parse_count(1, 1000), explain="tries without progress before a job goes dead"
     )

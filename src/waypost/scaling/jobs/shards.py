@@ -5,7 +5,7 @@
     axis  = lower-case letters
     value = letters, digits and . _ : , + -
 
-For example `ocm/country:DE/full:2026-02-21`.
+For example `ocm/country:DE/full:2026-02-21`. What the values on an axis mean is up to whoever plans along it.
 """
 
 import re
@@ -37,6 +37,17 @@ class ShardKey:
             if name == axis:
                 return value
         raise BadShardKey(f"{self} has no {axis}")
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return tuple(axis for axis, _ in self.parts)
+
+    def having(self, axis: str, value: object) -> "ShardKey":
+        """The same key with this value on the axis: in its place where the key has the axis, else at the end."""
+        part = (axis, str(value))
+        if axis not in self.axes:
+            return ShardKey(self.source, (*self.parts, part))
+        return ShardKey(self.source, tuple(part if name == axis else (name, old) for name, old in self.parts))
 
     @classmethod
     def parse(cls, text: str) -> "ShardKey":

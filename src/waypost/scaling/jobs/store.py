@@ -64,8 +64,8 @@ class JobStore(Protocol):
         """Leased → pending after `retry_in` seconds, or → dead when that is None."""
         ...
 
-    async def release(self, lease: Lease, *, counted: Mapping[str, int]) -> None:
-        """Leased → pending at once; the attempt does not count."""
+    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
+        """Leased → pending, due after `delay` seconds; the attempt does not count."""
         ...
 
     async def release_owner(self, owner: str) -> int:

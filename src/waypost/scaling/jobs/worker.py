@@ -1,12 +1,14 @@
 """The worker: claims jobs, works on several at once, and ends each lease the right way."""
 
 import asyncio
+import math
 import random
 from collections.abc import Awaitable, Callable
 
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import monotonic
-from waypost.kernel.errors import Forbidden, TransientError, WaypostError
+from waypost.kernel.errors import Forbidden, NotNow, StoreTrouble, TransientError, WaypostError
+from waypost.scaling.jobs.acknowledging import Acknowledger
 from waypost.scaling.jobs.job import Failure, Held, LeaseLost
 from waypost.scaling.jobs.renewer import Renewer, deadline_of
 from waypost.scaling.jobs.settings import JobsSettings
@@ -16,11 +18,33 @@ from waypost.telemetry.metrics import JOBS_ENDED
 
 log = get_logger("jobs")
 
-# Works on a held job to its end, committing as it goes; it ends the job itself, with its last write.
+# Works on a held job to its end, committing as it goes.
 Handler = Callable[[Held], Awaitable[None]]
 
-_POLL_SECONDS = 0.5
+_POLL_SECONDS = 1.0
 _RETRY_BASE, _RETRY_CAP = 1.0, 60.0
+_TROUBLE_SECONDS = 3.0
+# Trouble that comes again within this time is the same trouble.
+_CALM_SECONDS = 10.0
+
+
+class Trouble:
+    """How long the store has been in trouble without a pause."""
+
+    def __init__(self, patience: float) -> None:
+        self._patience = patience
+        self._since = self._last = -math.inf
+        self._error: StoreTrouble | None = None
+
+    def note(self, error: StoreTrouble) -> None:
+        now = monotonic()
+        if now - self._last > _CALM_SECONDS:
+            self._since = now
+        self._last, self._error = now, error
+
+    def raise_if_it_lasts(self) -> None:
+        if self._error and self._last - self._since >= self._patience:
+            raise self._error
 
 
 class Worker:
@@ -41,38 +65,77 @@ class Worker:
         self._settings = settings
         self._rng = rng
         self._tasks: set[asyncio.Task[None]] = set()
+        # Those whose handler is at work.
+        self._handling: set[asyncio.Task[None]] = set()
+        self._acknowledger = Acknowledger(store, renewer)
         self._refusal: Forbidden | None = None
-        self._stop = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._stopping = False
+        self._trouble = Trouble(settings.store_patience)
 
     def stop(self) -> None:
         """Give every job back and end; what was committed stays."""
-        self._stop.set()
+        self._stopping = True
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Work on whatever there is, until `stop`."""
+        await self._run(None, _never)
+
+    async def run_until_idle(self) -> None:
+        """Work until no job is left to do, by us or by anybody, or until `stop`."""
+
+        async def is_over() -> bool:
+            found = await self._store.count()
+            return not found.get("pending") and not found.get("leased")
+
+        await self._run(None, is_over)
 
     async def run_until_done(self, group: str) -> None:
-        """Work until no job of the group is left to do, or until `stop`.
+        """Work until no job of the group is left to do, or until `stop`."""
 
-        When the provider forbids us (a wrong key, a ban), asking for the other shards would only make it worse:
-        the rest is given back and the refusal is raised.
+        async def is_over() -> bool:
+            return not (await self._store.tally(group)).unfinished
+
+        await self._run(group, is_over)
+
+    async def _run(self, group: str | None, is_over: Callable[[], Awaitable[bool]]) -> None:
+        """When the provider forbids us (a wrong key, a ban), asking for the other shards would only make it worse:
+        the rest is given back and the refusal is raised. So is the trouble of a store that lasts too long.
         """
-        try:
-            while not self._stop.is_set() and not self._refusal:
-                await self._claim(group)
-                if not self._tasks and not (await self._store.tally(group)).unfinished:
-                    return
-                await self._wait()
-        finally:
-            await self._release_all()
+        async with self._acknowledger:
+            try:
+                while not self._stopping and not self._refusal:
+                    self._trouble.raise_if_it_lasts()
+                    try:
+                        if await self._step(group, is_over):
+                            return
+                    except StoreTrouble as trouble:
+                        await asyncio.sleep(self._bear(trouble))
+            finally:
+                await self._release_all()
         if self._refusal:
             raise self._refusal
 
-    async def _claim(self, group: str) -> None:
-        free = self._settings.concurrency - len(self._tasks)
-        if not free:
-            return
+    async def _step(self, group: str | None, is_over: Callable[[], Awaitable[bool]]) -> bool:
+        """Claim what there is room for, and wait for something to change; true when all is over."""
+        self._changed.clear()
+        room = self._settings.concurrency - len(self._tasks) if self._acknowledger.has_room else 0
+        claimed = await self._claim(group, room) if room > 0 else 0
+        if claimed and claimed == room:
+            # There may be more; but let those just claimed begin.
+            await asyncio.sleep(0)
+            return False
+        if not self._tasks and not self._acknowledger.backlog and await is_over():
+            return True
+        await self._wait(for_work=room > 0)
+        return False
+
+    async def _claim(self, group: str | None, room: int) -> int:
         sent = monotonic()
         leases = await self._store.claim(
             self._owner,
-            limit=free,
+            limit=room,
             lease=self._settings.lease,
             max_attempts=self._settings.max_attempts,
             group=group,
@@ -80,65 +143,114 @@ class Worker:
         for lease in leases:
             task = asyncio.create_task(self._work(Held(lease, deadline_of(sent, self._settings.lease))))
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(self._forget)
+        return len(leases)
 
-    async def _wait(self) -> None:
-        """Until a job ends, `stop` is called, or it is time to look for due and expired jobs again."""
-        stopped = asyncio.create_task(self._stop.wait())
-        await asyncio.wait({stopped, *self._tasks}, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
+    def _forget(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        self._changed.set()
+
+    async def _wait(self, *, for_work: bool) -> None:
+        """Until a job ends, `stop` is called, or there may be work to claim."""
+        waits: set[asyncio.Task[object]] = {asyncio.create_task(self._changed.wait())}
+        if for_work:
+            waits.add(asyncio.create_task(self._store.wait(_POLL_SECONDS)))
+        done, waiting = await asyncio.wait(waits, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        for task in done:
+            task.result()
+
+    def _bear(self, trouble: StoreTrouble) -> float:
+        """Note that the store is in trouble; returns how long to leave it alone."""
+        log.warning("the store is in trouble", error=trouble.slug, message=str(trouble))
+        self._trouble.note(trouble)
+        return full_jitter(1, base=_TROUBLE_SECONDS, cap=_TROUBLE_SECONDS, rng=self._rng)
 
     async def _work(self, held: Held) -> None:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task
 
-        def cancel() -> None:
-            loop.call_soon_threadsafe(task.cancel)
+        def on_lost() -> None:
+            loop.call_soon_threadsafe(self._interrupt, task)
 
-        self._renewer.hold(held, cancel)
-        how = "done"
+        if self._stopping:  # claimed, but asked to stop before it began
+            await self._give_back(held)
+            return
+        self._renewer.hold(held, on_lost)
+        self._handling.add(task)
         try:
             await self._handler(held)
         except asyncio.CancelledError:
+            self._handling.discard(task)
             how = "lost" if held.lost else await self._give_back(held)
-        except LeaseLost:
-            how = "lost"
-        except WaypostError as error:
-            how = await self._fail(held, error)
-        except Exception as error:
-            # A defect in a handler must not take the worker and its other jobs down.
-            log.exception("a job ended with a defect", shard=held.lease.shard)
-            how = await self._fail(held, _defect(error))
-        finally:
-            self._renewer.drop(held)
-            JOBS_ENDED.labels(how).inc()
-            log.debug("job ended", shard=held.lease.shard, how=how)
+        except Exception as error:  # noqa: BLE001 - judged there, by its type
+            self._handling.discard(task)
+            how = await self._judge(held, error)
+        else:
+            self._handling.discard(task)
+            if not held.ended:
+                self._acknowledger.acknowledge(held)
+                return
+            how = "done"
+        self._renewer.drop(held)
+        JOBS_ENDED.labels(how).inc()
+        log.debug("job ended", shard=held.lease.shard, how=how)
+
+    def _interrupt(self, task: "asyncio.Task[None]") -> None:
+        """Only a handler can be broken off: what follows it ends the lease, and must not be left half done."""
+        if task in self._handling:
+            task.cancel()
+
+    async def _judge(self, held: Held, error: Exception) -> str:
+        """Whose fault it is decides what becomes of the job."""
+        match error:
+            case LeaseLost():
+                return "lost"
+            case NotNow():
+                return await self._give_back(held, delay=error.retry_in)
+            case StoreTrouble():
+                # If the store does not even take it back, the lease will expire.
+                return await self._give_back(held, delay=self._bear(error))
+            case WaypostError():
+                return await self._fail(held, error)
+            case _:
+                # A defect in a handler must not take the worker and its other jobs down.
+                log.error("a job ended with a defect", shard=held.lease.shard, exc_info=error)
+                return await self._fail(held, _defect(error))
 
     async def _fail(self, held: Held, error: WaypostError) -> str:
         retry = isinstance(error, TransientError) and held.lease.attempts < self._settings.max_attempts
         delay = full_jitter(held.lease.attempts + 1, base=_RETRY_BASE, cap=_RETRY_CAP, rng=self._rng) if retry else None
-        if isinstance(error, Forbidden):
-            self._refusal = error
         log.warning("job failed", shard=held.lease.shard, error=error.slug, message=str(error), retry_in=delay)
         held.counted["retries"] += retry
         try:
             await self._store.fail(held.lease, Failure(error.slug, str(error)), retry_in=delay, counted=held.counted)
-        except LeaseLost:
+        except (LeaseLost, StoreTrouble):
             return "lost"
+        finally:
+            if isinstance(error, Forbidden):
+                self._refusal = error
         return "retry" if retry else "dead"
 
-    async def _give_back(self, held: Held) -> str:
+    async def _give_back(self, held: Held, delay: float = 0.0) -> str:
         try:
-            await self._store.release(held.lease, counted=held.counted)
-        except LeaseLost:
+            await self._store.release(held.lease, counted=held.counted, delay=delay)
+        except (LeaseLost, StoreTrouble):
             return "lost"
         return "released"
 
     async def _release_all(self) -> None:
+        self._stopping = True
         for task in self._tasks:
-            task.cancel()
+            self._interrupt(task)
         if self._tasks:
             await asyncio.wait(self._tasks)
+
+
+async def _never() -> bool:
+    return False
 
 
 def _defect(error: Exception) -> TransientError:

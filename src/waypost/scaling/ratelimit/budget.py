@@ -2,10 +2,10 @@
 
 from typing import Protocol
 
-from waypost.kernel.errors import TransientError
+from waypost.kernel.errors import NotNow
 
 
-class BudgetExhausted(TransientError):
+class BudgetExhausted(NotNow):
     """The wait for a turn would be longer than allowed; the job is given back and tried later."""
 
     slug = "budget-exhausted"

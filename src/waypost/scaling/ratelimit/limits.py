@@ -54,7 +54,7 @@ def parse_limits(text: str) -> tuple[Limit, ...]:
 
 def _parse_limit(text: str) -> Limit:
     match = re.fullmatch(r"(\d{1,9})\s*/\s*(\d{0,6})\s*([a-z]+)", text)
-    if not match or match[3] not in _PERIODS or int(match[1]) == 0 or match[2] == "0":
+    if not match or match[3] not in _PERIODS or int(match[1]) == 0 or (match[2] and int(match[2]) == 0):
         raise ValueError(f"{text!r} is not a limit; write it like 5/s, 100/min or 10000/day")
     return Limit(int(match[1]), float(int(match[2] or 1) * _PERIODS[match[3]]), text.replace(" ", ""))
 
@@ -63,7 +63,8 @@ def reserve(
     limits: Sequence[Limit], arrivals: Sequence[float], *, now: float, not_before: float = 0.0, cost: int = 1
 ) -> Reservation:
     """Take `cost` from all limits together, at the earliest moment that suits every one of them."""
-    tolerances = [(limit.burst - 1) * limit.interval for limit in limits]
+    # What costs more than a burst waits until all of it is there.
+    tolerances = [(limit.burst - cost) * limit.interval for limit in limits]
     at = max([now, not_before, *(arrival - tolerance for arrival, tolerance in zip(arrivals, tolerances, strict=True))])
     moved = (max(arrival, at) + cost * limit.interval for limit, arrival in zip(limits, arrivals, strict=True))
     return Reservation(at, tuple(moved))

@@ -30,6 +30,11 @@ class ProviderClient:
         self._timeout = timeout
         self._max_answer = max_answer
         headers = {"User-Agent": f"waypost/{__version__}", "Accept": "application/json"}
+        if key and not (key.reveal().isascii() and key.reveal().isprintable()):
+            raise ProviderRejected(
+                "the key has characters in it that no key has; copy it again",
+                next_step=f"set WAYPOST_{name.upper()}_KEY",
+            )
         if key:
             headers["X-API-Key"] = key.reveal()
         self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, trust_env=False)
@@ -79,7 +84,7 @@ class ProviderClient:
         advice = answer.headers.get("Retry-After")
         if status == httpx.codes.TOO_MANY_REQUESTS or (status == httpx.codes.SERVICE_UNAVAILABLE and advice):
             pause = _parse_retry_after(advice, datetime.now(UTC))
-            raise ProviderRefused(f"the provider asks us to wait ({status}, {pause:.0f} s)", retry_after=pause)
+            raise ProviderRefused(f"the provider asks us to wait ({status}, {pause:.0f} s)", retry_in=pause)
         if answer.is_server_error:
             raise ProviderUnavailable(f"the provider at {self._url} failed ({status})")
         raise ProviderRejected(f"the provider at {self._url} does not take this request ({status})")
@@ -89,7 +94,7 @@ def _parse_retry_after(text: str | None, now: datetime) -> float:
     """Seconds from either form of the header; in full, however long."""
     if text is None:
         return _PAUSE_WITHOUT_ADVICE
-    if text.strip().isdigit():
+    if text.isascii() and text.strip().isdigit():
         return float(text)
     try:
         until = parsedate_to_datetime(text)

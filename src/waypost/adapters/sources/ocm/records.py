@@ -99,7 +99,7 @@ class OcmRecord(
             categories=("charging",),
             status=_STATUSES.get(self.status_id or 0, "unknown"),
             attributes=self._attributes(),
-            provider_updated_at=_utc(self.updated_at),
+            provider_updated_at=as_utc(self.updated_at),
         )
 
     def _attributes(self) -> Attributes:
@@ -113,7 +113,7 @@ def _text(value: str | None) -> str | None:
     return (value or "").strip() or None
 
 
-def _utc(moment: datetime | None) -> datetime | None:
+def as_utc(moment: datetime | None) -> datetime | None:
     if moment is None:
         return None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

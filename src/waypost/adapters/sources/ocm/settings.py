@@ -8,10 +8,14 @@ from waypost.kernel.configuration import Secret, setting
 
 def parse_provider_url(text: str) -> str:
     parts = urlsplit(text.strip())
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment or parts.username:
-        raise ValueError(
-            f"{parts.hostname or text!r}: write the provider's address like https://host, without a key in it"
-        )
+    if (
+        parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or parts.query
+        or parts.fragment
+        or "@" in parts.netloc
+    ):
+        raise ValueError("write the provider's address like https://host, without a key in it")
     return text.strip().rstrip("/").removesuffix("/v3")
 
 

@@ -2,43 +2,17 @@
 
 import sqlite3
 import time
-from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
-from waypost.kernel.errors import TerminalError
+from waypost.adapters.errors import StoreTooNew
+from waypost.adapters.migrations import Migration, load_migrations
 
-
-class StoreTooNew(TerminalError):
-    """A newer release has changed the store in a way that this one cannot work with."""
-
-    slug = "store-too-new"
-
-
-@dataclass(frozen=True)
-class Migration:
-    version: int
-    name: str
-    sql: str
-    # Code that knows only versions below this one must not touch the store once the migration has run.
-    oldest_code: int
-
-
-# Migrations expand first and contract a release later: only a contracting one raises the oldest code allowed.
 _OLDEST_CODE = {1: 1}
 
 
 @cache
 def known() -> tuple[Migration, ...]:
-    files = sorted(
-        (file for file in resources.files(__package__).iterdir() if file.name.endswith(".sql")),
-        key=lambda file: file.name,
-    )
-    return tuple(
-        Migration(version, name, file.read_text(encoding="utf-8"), _OLDEST_CODE.get(version, 1))
-        for file in files
-        for version, name in [_parse(file.name)]
-    )
+    return load_migrations(__package__, _OLDEST_CODE)
 
 
 def migrate(connection: sqlite3.Connection) -> list[Migration]:
@@ -116,8 +90,3 @@ def _refuse_newer(connection: sqlite3.Connection) -> None:
 def _exists(connection: sqlite3.Connection) -> bool:
     found = connection.execute("select 1 from sqlite_schema where type = 'table' and name = 'migrations'").fetchone()
     return found is not None
-
-
-def _parse(file_name: str) -> tuple[int, str]:
-    version, _, name = file_name.removesuffix(".sql").partition("_")
-    return int(version), name

@@ -1,0 +1,39 @@
+"""What goes wrong with stores of any backend; drivers' own errors become these at the border."""
+
+from waypost.kernel.errors import StoreTrouble, TerminalError
+
+
+class StoreAway(StoreTrouble):
+    """The server cannot be reached, or the connection to it broke; what was being done may or may not have happened."""
+
+    slug = "store-away"
+
+
+class StoreBusy(StoreTrouble):
+    """Somebody else held what was needed for too long; nothing was changed."""
+
+    slug = "store-busy"
+
+
+class StoreFull(StoreTrouble):
+    """The disk is full or failing; nothing of the change was kept."""
+
+    slug = "store-full"
+
+
+class StoreRefused(TerminalError):
+    """The server is there and refuses us: a wrong password, no such database, or too few rights."""
+
+    slug = "store-refused"
+
+
+class StoreTooOld(TerminalError):
+    """The store's schema is older than this release needs, and a role does not change it."""
+
+    slug = "store-too-old"
+
+
+class StoreTooNew(TerminalError):
+    """A newer release has changed the store in a way that this one cannot work with."""
+
+    slug = "store-too-new"

@@ -1,0 +1,1 @@
+"""The import side on MongoDB: a replica set, because transactions and change streams need one."""

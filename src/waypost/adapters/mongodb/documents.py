@@ -1,0 +1,184 @@
+"""Jobs as documents, and the filters and updates that say when a document may change and how.
+
+Updates are pipelines, because only those know the store's clock (`$$NOW`). There a text that begins with a dollar sign
+would be read as a field's name, so every value from outside goes in as a literal.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from waypost.kernel.ids import new_id
+from waypost.scaling.jobs.job import Job, Lease, NewJob, Status
+
+Document = dict[str, Any]
+
+_COUNTER = re.compile(r"[A-Za-z_]+")
+
+DUE = {"status": "pending", "$expr": {"$lte": ["$not_before", "$$NOW"]}}
+EXPIRED = {"status": "leased", "$expr": {"$lt": ["$lease_until", "$$NOW"]}}
+NO_LEASE = {"lease_owner": None, "lease_until": None}
+
+
+def literal(value: Any) -> Document:
+    return {"$literal": value}
+
+
+def later(seconds: float) -> Document:
+    """So many seconds from now on the store's clock, which counts in milliseconds."""
+    return {"$add": ["$$NOW", round(seconds * 1000)]}
+
+
+def of_group(group: str | None) -> Document:
+    return {} if group is None else {"groups.group": group}
+
+
+def held(lease: Lease) -> Document:
+    """The job, as long as the lease's fence is current."""
+    return {"_id": lease.job_id, "fence": lease.fence, "status": "leased"}
+
+
+def all_held(leases: Collection[Lease]) -> Document:
+    """The jobs whose leases are current. No two leases have the same fence, so that pairs need not be compared."""
+    return {
+        "_id": {"$in": [lease.job_id for lease in leases]},
+        "fence": {"$in": [lease.fence for lease in leases]},
+        "status": "leased",
+    }
+
+
+def claimable(ids: Collection[str], *, below: int, max_attempts: int) -> Document:
+    """Those of the jobs that may be leased right now with fences from `below` on.
+
+    Somebody who took newer fences than ours may have had the job and given it back since we looked; with ours it would
+    go backwards.
+    """
+    return {
+        "_id": {"$in": list(ids)},
+        "fence": {"$lt": below},
+        "$or": [DUE, {**EXPIRED, "attempts": {"$lt": max_attempts}}],
+    }
+
+
+def leasing(ids: Collection[str], *, owner: str, lease: float, first_fence: int) -> list[Document]:
+    return [
+        {
+            "$set": {
+                "status": "leased",
+                "lease_owner": literal(owner),
+                "lease_until": later(lease),
+                "fence": {"$add": [first_fence, {"$indexOfArray": [literal(list(ids)), "$_id"]}]},
+                "attempts": {"$add": ["$attempts", 1]},
+                "attempts_total": {"$add": ["$attempts_total", 1]},
+            }
+        }
+    ]
+
+
+def burying() -> list[Document]:
+    return [
+        {
+            "$set": {
+                **NO_LEASE,
+                "status": "dead",
+                "finished_at": "$$NOW",
+                "last_error_code": "lease-expired",
+                "last_error_message": "its workers stopped without a word, again and again",
+                "last_error_at": "$$NOW",
+            }
+        }
+    ]
+
+
+def counting(counted: Mapping[str, int], **also: Any) -> list[Document]:
+    """Write down what was counted, and set other fields with it."""
+    for name in counted:
+        if not _COUNTER.fullmatch(name):
+            # A dot or a dollar sign would reach into other fields.
+            raise ValueError(f"{name!r} is not a counter's name; use letters and _")
+    counters = {
+        f"counters.{name}": {"$add": [{"$ifNull": [f"$counters.{name}", 0]}, number]}
+        for name, number in counted.items()
+        if number
+    }
+    return [{"$set": {**counters, **also}}]
+
+
+def ending(status: Status, counted: Mapping[str, int], *, delay: float = 0.0, **also: Any) -> list[Document]:
+    """From leased to another status; when that is pending, due again after `delay` seconds."""
+    finished_at = None if status == "pending" else "$$NOW"
+    return counting(counted, status=status, **NO_LEASE, not_before=later(delay), finished_at=finished_at, **also)
+
+
+def joining(group: str) -> list[Document]:
+    membership = {"group": literal(group), "counters_before": "$counters"}
+    return [{"$set": {"groups": {"$concatArrays": ["$groups", [membership]]}}}]
+
+
+def new_document(job: NewJob, now: datetime, groups: Collection[str]) -> Document:
+    return {
+        "_id": str(new_id()),
+        "shard": job.shard,
+        "status": "pending",
+        **NO_LEASE,
+        "fence": 0,
+        "attempts": 0,
+        "attempts_total": 0,
+        "priority": job.priority,
+        "not_before": now + timedelta(seconds=job.delay),
+        "cursor": None,
+        "counters": {},
+        "last_error_code": None,
+        "last_error_message": None,
+        "last_error_at": None,
+        "created_at": now,
+        "finished_at": None,
+        # Who waits for the job, and what it had counted when they began to.
+        "groups": [{"group": group, "counters_before": {}} for group in groups],
+    }
+
+
+LEASE_FIELDS = {"shard": 1, "fence": 1, "attempts": 1, "cursor": 1}
+
+
+def to_lease(document: Document) -> Lease:
+    return Lease(document["_id"], document["shard"], int(document["fence"]), document["attempts"], document["cursor"])
+
+
+def to_job(document: Document) -> Job:
+    return Job(
+        id=document["_id"],
+        shard=document["shard"],
+        status=document["status"],
+        lease_owner=document["lease_owner"],
+        lease_until=document["lease_until"],
+        fence=int(document["fence"]),
+        attempts=document["attempts"],
+        attempts_total=document["attempts_total"],
+        priority=document["priority"],
+        not_before=document["not_before"],
+        cursor=document["cursor"],
+        counters={name: int(number) for name, number in document["counters"].items()},
+        last_error_code=document["last_error_code"],
+        last_error_message=document["last_error_message"],
+        last_error_at=document["last_error_at"],
+        created_at=document["created_at"],
+        finished_at=document["finished_at"],
+    )
+
+
+def tallying(group: str) -> list[Document]:
+    """One row for each status and counter, with their sum; the counter without a name counts the jobs themselves."""
+    mine = {"$filter": {"input": "$groups", "cond": {"$eq": ["$$this.group", literal(group)]}}}
+    before = {"$getField": {"field": "counters_before", "input": {"$first": mine}}}
+    minus = {
+        "$map": {"input": {"$objectToArray": before}, "in": {"k": "$$this.k", "v": {"$multiply": ["$$this.v", -1]}}}
+    }
+    parts = [[{"k": "", "v": 1}], {"$objectToArray": "$counters"}, minus]
+    return [
+        {"$match": {"groups.group": group}},
+        {"$project": {"status": 1, "counted": {"$concatArrays": parts}}},
+        {"$unwind": "$counted"},
+        {"$group": {"_id": {"status": "$status", "counter": "$counted.k"}, "sum": {"$sum": "$counted.v"}}},
+    ]

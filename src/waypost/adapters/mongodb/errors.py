@@ -1,0 +1,91 @@
+"""Driver errors become ours at this border, and nothing crosses it without a time-out."""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import pymongo
+from pymongo.errors import (
+    BulkWriteError,
+    ConfigurationError,
+    ConnectionFailure,
+    OperationFailure,
+    PyMongoError,
+    WriteConcernError,
+)
+
+from waypost.adapters.errors import StoreAway, StoreBusy, StoreFull, StoreRefused
+from waypost.kernel.configuration import SettingError
+from waypost.kernel.errors import WaypostError
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+# Server error codes, as its error_codes.yml names them.
+_DUPLICATE_KEY = 11000
+_OUT_OF_DISK_SPACE = 14031
+_REFUSALS = {13, 18}  # Unauthorized, AuthenticationFailed
+_NOT_SERVING = {91, 189, 11600, 11602}  # shutting down or stepping down; after a write, it may be rolled back
+
+
+def at_the_border(
+    patience: float,
+) -> Callable[[Callable[Parameters, Awaitable[Result]]], Callable[Parameters, Coroutine[Any, Any, Result]]]:
+    """For a method that talks to MongoDB: all its commands together may take so many seconds, retries included."""
+
+    def decorate(
+        method: Callable[Parameters, Awaitable[Result]],
+    ) -> Callable[Parameters, Coroutine[Any, Any, Result]]:
+        @wraps(method)
+        async def bordered(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+            try:
+                with pymongo.timeout(patience):
+                    return await method(*args, **kwargs)
+            except PyMongoError as error:
+                ours = translate(error)
+                if ours is None:
+                    raise
+                raise ours from error
+
+        return bordered
+
+    return decorate
+
+
+def translate(error: PyMongoError) -> WaypostError | None:
+    """Our error for one of the driver's, or None for a defect of ours, which should be seen as one."""
+    # What the driver says after its first sentence lists every server and its state; passwords are not in it.
+    said = str(error)[:300]
+    codes = codes_of(error)
+    if isinstance(error, ConfigurationError):
+        return bad_url(said)
+    if isinstance(error, ConnectionFailure | WriteConcernError) or error.timeout or codes & _NOT_SERVING:
+        return StoreAway(f"MongoDB does not answer: {said}")
+    if codes & _REFUSALS:
+        return StoreRefused(
+            f"MongoDB refuses us: {said}", next_step="check user, password and rights in the store's URL"
+        )
+    if _OUT_OF_DISK_SPACE in codes:
+        return StoreFull("MongoDB's disk is full", next_step="free some space on the server, then try again")
+    if error.has_error_label("TransientTransactionError") or _DUPLICATE_KEY in codes:
+        return StoreBusy(f"others kept changing the same jobs: {said}")
+    return None
+
+
+def bad_url(said: str) -> SettingError:
+    return SettingError(
+        f"store: this is no usable MongoDB URL: {said}; write it like mongodb://host:27017/waypost?replicaSet=rs0",
+        parameter="store",
+    )
+
+
+def is_duplicate(error: PyMongoError) -> bool:
+    return _DUPLICATE_KEY in codes_of(error)
+
+
+def codes_of(error: PyMongoError) -> set[int]:
+    if isinstance(error, BulkWriteError):
+        details = error.details or {}
+        failures = [*details.get("writeErrors", []), *details.get("writeConcernErrors", [])]
+        return {failure["code"] for failure in failures}
+    return {error.code} if isinstance(error, OperationFailure) and error.code is not None else set()

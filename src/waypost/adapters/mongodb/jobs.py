@@ -1,0 +1,226 @@
+"""Jobs and leases on MongoDB."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+
+from pymongo import ReturnDocument, UpdateMany
+from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.errors import ConnectionFailure
+
+from waypost.adapters.mongodb.claiming import Claims
+from waypost.adapters.mongodb.database import Document, MongoDatabase
+from waypost.adapters.mongodb.documents import (
+    NO_LEASE,
+    all_held,
+    counting,
+    ending,
+    held,
+    joining,
+    later,
+    literal,
+    new_document,
+    of_group,
+    tallying,
+    to_job,
+)
+from waypost.adapters.mongodb.errors import at_the_border
+from waypost.kernel.ids import new_id
+from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
+from waypost.scaling.jobs.store import Capabilities
+
+# What a worker waits for, and what reads or changes a large part of the store (the server ends a transaction then too).
+_QUICK, _LONG = 10, 60
+# Jobs that are enqueued in one transaction: a larger one would have to fit in the server's cache.
+_AT_ONCE = 1000
+
+
+class MongoJobStore:
+    capabilities = Capabilities(notifies=True, durable=True)
+
+    def __init__(self, database: MongoDatabase) -> None:
+        self._database = database
+        self._jobs = database.jobs
+        self._claims = Claims(database)
+
+    @at_the_border(_LONG)
+    async def enqueue(self, jobs: Sequence[NewJob], *, group: str | None = None) -> int:
+        """A job and its group's wish for it are one atomic step; so are a thousand jobs, but not more.
+
+        When it fails half way, enqueueing the same jobs again adds the rest.
+        """
+        groups = [] if group is None else [group]
+        parts = [jobs[start : start + _AT_ONCE] for start in range(0, len(jobs), _AT_ONCE)]
+        return sum([await self._database.transaction(partial(self._add, part, groups)) for part in parts])
+
+    @at_the_border(_QUICK)
+    async def claim(
+        self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
+    ) -> Sequence[Lease]:
+        return await self._claims.claim(owner, limit=limit, lease=lease, max_attempts=max_attempts, group=group)
+
+    async def wait(self, seconds: float) -> None:
+        await self._database.arrivals.wait(seconds)
+
+    @at_the_border(_QUICK)
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+        ids = {each.job_id for each in leases}
+        current = all_held(leases)
+        renewed = await self._jobs.update_many(current, [{"$set": {"lease_until": later(lease)}}], hint="_id_")
+        if renewed.matched_count == len(ids):
+            return ids
+        # A fence that is current now was current then, so these were renewed.
+        return {job["_id"] async for job in self._jobs.find(current, {"_id": 1}, hint="_id_")}
+
+    @at_the_border(_QUICK)
+    async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
+        await self._change(lease, counting(counted, cursor=literal(cursor), attempts=0))
+
+    @at_the_border(_QUICK)
+    async def complete(self, done: Sequence[Done]) -> set[str]:
+        if not done:
+            return set()
+        # Jobs that were done before, by an acknowledgement whose reply was lost, bear another mark.
+        mark = str(new_id())
+        acks = _acknowledgements(done, mark)
+        ids = {ack.lease.job_id for ack in done}
+        try:
+            ended = await self._jobs.bulk_write(acks, ordered=False)
+            if ended.matched_count == len(ids):
+                return ids
+        except ConnectionFailure:
+            # The driver does not retry updates of many; but what is done is leased no more, so it is not done twice.
+            await self._jobs.bulk_write(acks, ordered=False)
+        ours = {"_id": {"$in": list(ids)}, "ended_by": mark}
+        return {job["_id"] async for job in self._jobs.find(ours, {"_id": 1}, hint="_id_")}
+
+    @at_the_border(_QUICK)
+    async def split(self, lease: Lease, shards: Sequence[str], *, counted: Mapping[str, int]) -> None:
+        async def work(session: AsyncClientSession) -> None:
+            ended = await self._change(lease, ending("done", counted), session)
+            groups = [membership["group"] for membership in ended["groups"]]
+            await self._add([NewJob(shard) for shard in shards], groups, session)
+
+        await self._database.transaction(work)
+
+    @at_the_border(_QUICK)
+    async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
+        update = ending(
+            "dead" if retry_in is None else "pending",
+            counted,
+            delay=retry_in or 0.0,
+            last_error_code=literal(failure.code),
+            last_error_message=literal(failure.message),
+            last_error_at="$$NOW",
+        )
+        await self._change(lease, update)
+
+    @at_the_border(_QUICK)
+    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
+        forgiven = {"$max": [0, {"$subtract": ["$attempts", 1]}]}
+        await self._change(lease, ending("pending", counted, delay=delay, attempts=forgiven))
+
+    @at_the_border(_QUICK)
+    async def release_owner(self, owner: str) -> int:
+        left = {"status": "leased", "lease_owner": owner}
+        return (await self._jobs.update_many(left, {"$set": {**NO_LEASE, "status": "pending"}})).modified_count
+
+    @at_the_border(_LONG)
+    async def revive(self, shards: Collection[str] | None = None) -> int:
+        dead: Document = {"status": "dead"}
+        if shards is not None:
+            dead["shard"] = {"$in": list(shards)}
+        again = {"status": "pending", "attempts": 0, "not_before": "$$NOW", "finished_at": None}
+        return (await self._jobs.update_many(dead, [{"$set": again}])).modified_count
+
+    @at_the_border(_LONG)
+    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+        old = {
+            "status": {"$in": list(statuses)},
+            # Null would be older than any date.
+            "finished_at": {"$ne": None},
+            "$expr": {"$lt": ["$finished_at", later(-older_than)]},
+        }
+        return (await self._jobs.delete_many(old)).deleted_count
+
+    @at_the_border(_QUICK)
+    async def get(self, shard_or_id: str) -> Job | None:
+        found = await self._jobs.find_one({"$or": [{"_id": shard_or_id}, {"shard": shard_or_id}]})
+        return to_job(found) if found else None
+
+    @at_the_border(_LONG)
+    async def list(
+        self, *, status: Status | None = None, group: str | None = None, prefix: str = "", limit: int = 100
+    ) -> Sequence[Job]:
+        wanted = of_group(group)
+        if status is not None:
+            wanted["status"] = status
+        if prefix:
+            # From the prefix itself to the prefix with the last of all characters behind it.
+            wanted["shard"] = {"$gte": prefix, "$lt": prefix + "\U0010ffff"}
+        if limit <= 0:
+            return []
+        return [to_job(found) async for found in self._jobs.find(wanted, sort=[("_id", 1)], limit=limit)]
+
+    @at_the_border(_LONG)
+    async def count(self) -> Mapping[Status, int]:
+        rows = await self._jobs.aggregate([{"$group": {"_id": "$status", "jobs": {"$sum": 1}}}])
+        return {row["_id"]: row["jobs"] async for row in rows}
+
+    @at_the_border(_LONG)
+    async def tally(self, group: str) -> Tally:
+        jobs: Counter[Status] = Counter()
+        counters: Counter[str] = Counter()
+        async for row in await self._jobs.aggregate(tallying(group)):
+            if counter := row["_id"]["counter"]:
+                counters[counter] += row["sum"]
+            else:
+                jobs[row["_id"]["status"]] += row["sum"]
+        return Tally(jobs, counters)
+
+    async def _change(
+        self, lease: Lease, update: Sequence[Document], session: AsyncClientSession | None = None
+    ) -> Document:
+        """The fenced write that every change of a leased job is. Returns the job as it is then, or raises LeaseLost."""
+        changed = await self._jobs.find_one_and_update(
+            held(lease), update, {"groups.group": 1}, return_document=ReturnDocument.AFTER, hint="_id_", session=session
+        )
+        if changed is None:
+            raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is no longer ours")
+        return changed
+
+    async def _add(self, jobs: Sequence[NewJob], groups: Sequence[str], session: AsyncClientSession) -> int:
+        # A shard that is named twice is wanted once, as it was named first.
+        wanted = {job.shard: job for job in reversed(jobs)}
+        named = {"shard": {"$in": list(wanted)}}
+        known = {job["shard"] async for job in self._jobs.find(named, {"_id": 0, "shard": 1}, session=session)}
+        added = 0
+        if known:
+            again = {"$set": {"status": "pending", "finished_at": None, "attempts": 0}}
+            revived = await self._jobs.update_many({**named, "status": "cancelled"}, again, session=session)
+            added += revived.modified_count
+            for group in groups:
+                await self._jobs.update_many({**named, "groups.group": {"$ne": group}}, joining(group), session=session)
+        fresh = [job for job in reversed(wanted.values()) if job.shard not in known]
+        if fresh:
+            now = await self._now(session)
+            await self._jobs.insert_many([new_document(job, now, groups) for job in fresh], session=session)
+        return added + len(fresh)
+
+    async def _now(self, session: AsyncClientSession) -> datetime:
+        """The store's clock, for inserts, which cannot ask it themselves."""
+        [row] = await self._database.counters.find({}, {"_id": 0, "now": "$$NOW"}, limit=1, session=session).to_list()
+        moment: datetime = row["now"]
+        return moment
+
+
+def _acknowledgements(done: Sequence[Done], mark: str) -> list[UpdateMany]:
+    """One update for all that counted the same: several times as fast as one for each."""
+    alike: dict[frozenset[tuple[str, int]], list[Lease]] = defaultdict(list)
+    for ack in done:
+        alike[frozenset(ack.counted.items())].append(ack.lease)
+    return [
+        UpdateMany(all_held(leases), ending("done", dict(counted), ended_by=mark), hint="_id_")
+        for counted, leases in alike.items()
+    ]

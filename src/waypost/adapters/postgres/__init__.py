@@ -1,0 +1,1 @@
+"""PostgreSQL, for a fleet: many processes on one store."""

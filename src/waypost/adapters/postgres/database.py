@@ -1,0 +1,112 @@
+"""One PostgreSQL database: a small pool of connections, and a schema that is refused when it does not fit."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import asyncpg  # type: ignore[import-untyped]  # it carries no types
+
+from waypost.adapters.postgres.errors import translated
+from waypost.adapters.postgres.migrations import migrate, refuse_unless_current
+from waypost.adapters.postgres.wakeups import Wakeups
+
+_CONNECT_SECONDS = 10.0
+# Well below a lease, so that a renewal whose answer never comes can be tried again in time.
+_COMMAND_SECONDS = 10.0
+_CLOSE_SECONDS = 5.0
+_STATEMENT_CACHE = "statement_cache_size"
+
+
+class PostgresDatabase:
+    """Belongs to the event loop it was opened in; another thread opens its own."""
+
+    def __init__(self, url: str, pool_size: int) -> None:
+        self._url, self._options = _driver_options(url)
+        self._name = _name(url)
+        self._pool = asyncpg.create_pool(
+            self._url,
+            min_size=1,
+            max_size=pool_size,
+            timeout=_CONNECT_SECONDS,
+            # The driver's own reset is a round trip after each statement. We leave no session state behind, and it
+            # rolls a forgotten transaction back even so.
+            reset=_leave_as_it_is,
+            **self._options,
+        )
+        self._wakeups: list[Wakeups] = []
+
+    @classmethod
+    async def open(cls, url: str, *, migrating: bool, pool_size: int = 4) -> Self:
+        """Connected, with a schema that fits: brought up to date when `migrating`, and refused otherwise.
+
+        The URL is PostgreSQL's own. With `statement_cache_size=0` in its query it may lead to a pooler that shares
+        connections between transactions, such as PgBouncer; there notifications do not arrive, and we poll.
+        """
+        database = cls(url, pool_size)
+        try:
+            with translated(database._name):
+                await database._pool
+                async with database._pool.acquire() as connection:
+                    await (migrate if migrating else refuse_unless_current)(connection)
+        except BaseException:
+            await database.close()
+            raise
+        return database
+
+    @property
+    def hears(self) -> bool:
+        """Whether notifications reach us."""
+        return bool(self._options[_STATEMENT_CACHE])
+
+    async def fetch(self, sql: str, *arguments: object, timeout: float = _COMMAND_SECONDS) -> list[Any]:
+        """The rows of one statement, which is a transaction of its own."""
+        with translated(self._name):
+            async with self._pool.acquire(timeout=_CONNECT_SECONDS) as connection:
+                rows: list[Any] = await connection.fetch(sql, *arguments, timeout=timeout)
+                return rows
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Any]:
+        """A connection with a transaction around it; all of it is kept, or nothing."""
+        with translated(self._name):
+            async with self._pool.acquire(timeout=_CONNECT_SECONDS) as connection, connection.transaction():
+                yield connection
+
+    def listen(self, channel: str) -> Wakeups:
+        wakeups = Wakeups(self._connect, channel)
+        self._wakeups.append(wakeups)
+        return wakeups
+
+    async def close(self) -> None:
+        await asyncio.gather(*(wakeups.close() for wakeups in self._wakeups))
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._pool.close()
+        except TimeoutError:
+            self._pool.terminate()
+
+    async def _connect(self) -> Any:
+        """A connection outside the pool."""
+        with translated(self._name):
+            return await asyncpg.connect(self._url, timeout=_CONNECT_SECONDS, **self._options)
+
+
+async def _leave_as_it_is(_connection: Any) -> None:
+    pass
+
+
+def _driver_options(url: str) -> tuple[str, dict[str, Any]]:
+    """The URL without what is meant for the driver, and that."""
+    address, _, query = url.partition("?")
+    parameters = dict(parse_qsl(query))
+    cache = int(parameters.pop(_STATEMENT_CACHE, "100"))
+    rest = f"?{urlencode(parameters)}" if parameters else ""
+    return address + rest, {_STATEMENT_CACHE: cache, "command_timeout": _COMMAND_SECONDS}
+
+
+def _name(url: str) -> str:
+    """What a message may call the database: no user and no password."""
+    parts = urlsplit(url)
+    return f"{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"

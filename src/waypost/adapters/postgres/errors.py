@@ -1,0 +1,61 @@
+"""Driver errors become ours at this border."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import asyncpg  # type: ignore[import-untyped]  # it carries no types
+
+from waypost.adapters.errors import StoreAway, StoreBusy, StoreFull, StoreRefused
+from waypost.kernel.errors import WaypostError
+
+# The first that fits counts.
+_KINDS: tuple[tuple[type[Exception], type[WaypostError]], ...] = (
+    (asyncpg.QueryCanceledError, StoreBusy),
+    (asyncpg.TransactionRollbackError, StoreBusy),  # deadlocks among them
+    (asyncpg.LockNotAvailableError, StoreBusy),
+    (asyncpg.TooManyConnectionsError, StoreBusy),
+    (asyncpg.InsufficientResourcesError, StoreFull),
+    (asyncpg.InvalidAuthorizationSpecificationError, StoreRefused),
+    (asyncpg.InvalidCatalogNameError, StoreRefused),
+    (asyncpg.InsufficientPrivilegeError, StoreRefused),
+    (asyncpg.PostgresConnectionError, StoreAway),
+    (asyncpg.OperatorInterventionError, StoreAway),  # it shuts down, or is starting up
+    (asyncpg.IdleInTransactionSessionTimeoutError, StoreAway),
+    # After a failover the old primary may answer as a replica.
+    (asyncpg.ReadOnlySQLTransactionError, StoreAway),
+    # Refused, reset, unreachable; and a time-out, after which nobody knows what happened.
+    (OSError, StoreAway),
+)
+
+
+@contextmanager
+def translated(name: str) -> Iterator[None]:
+    """Whatever the driver raises in here becomes ours; what is a defect of ours stays as it is, to be seen as one."""
+    try:
+        yield
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError) as error:
+        kind = _kind(error)
+        if kind is None:
+            raise
+        raise kind(f"the database {name}: {_message(error)}", next_step=_next_step(kind, name)) from error
+
+
+def _kind(error: Exception) -> type[WaypostError] | None:
+    if isinstance(error, asyncpg.InterfaceError):
+        # Its subclasses are about wrong arguments; the class itself says that the connection is not there any more.
+        return StoreAway if type(error) is asyncpg.InterfaceError and "clos" in str(error) else None
+    return next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), None)
+
+
+def _message(error: Exception) -> str:
+    return "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+
+
+def _next_step(kind: type[WaypostError], name: str) -> str | None:
+    if kind is StoreAway:
+        return f"see whether PostgreSQL runs at {name}, and whether WAYPOST_STORE names it rightly"
+    if kind is StoreRefused:
+        return "check user, password and database in WAYPOST_STORE"
+    if kind is StoreFull:
+        return f"free some space or memory on the server of {name}"
+    return None

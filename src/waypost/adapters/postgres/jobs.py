@@ -1,0 +1,195 @@
+"""Jobs and leases on PostgreSQL."""
+
+import asyncio
+import uuid
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from waypost.adapters.postgres.database import PostgresDatabase
+from waypost.adapters.queries import load_queries
+from waypost.kernel.clock import monotonic
+from waypost.kernel.ids import new_id
+from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
+from waypost.scaling.jobs.store import Capabilities
+
+SQL = load_queries(__package__, "jobs.sql")
+
+_POLL_SECONDS = 0.25
+_LOOK_SECONDS = 1.0
+# For statements that may touch every job there is.
+_BULK_SECONDS = 120.0
+_counters = msgspec.json.Decoder(dict[str, int])
+
+
+class PostgresJobStore:
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+        self._wakeups = database.listen("waypost_jobs") if database.hears else None
+        self._was_full = False
+        self._look_again_at = 0.0
+        self.capabilities = Capabilities(notifies=database.hears, durable=True)
+
+    async def enqueue(self, jobs: Sequence[NewJob], *, group: str | None = None) -> int:
+        if not jobs:
+            return 0
+        new = _new(jobs)
+        if group is None:
+            [row] = await self._database.fetch(SQL["add"], *new, timeout=_BULK_SECONDS)
+            return int(row["added"])
+        async with self._database.transaction() as tx:
+            added = await tx.fetchval(SQL["add"], *new, timeout=_BULK_SECONDS)
+            # Not in the same statement: that would not see what another process added in the meantime.
+            await tx.execute(SQL["join_group"], group, [job.shard for job in jobs], timeout=_BULK_SECONDS)
+            return int(added)
+
+    async def claim(
+        self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
+    ) -> Sequence[Lease]:
+        if self._wakeups:
+            self._wakeups.forget()
+        look = self._is_time_to_look()
+        leases = await self._claim(owner, limit, lease, max_attempts, group, look=look)
+        if not look and len(leases) < limit:
+            more = await self._claim(owner, limit - len(leases), lease, max_attempts, group, look=True)
+            leases = [*leases, *more]
+        self._was_full = len(leases) == limit
+        return leases
+
+    def _is_time_to_look(self) -> bool:
+        """Whether to look for expired leases too: that reads every lease there is.
+
+        While there is plenty to do they can wait a moment, so that the cost of each claim does not grow with the fleet.
+        """
+        if self._was_full and monotonic() < self._look_again_at:
+            return False
+        self._look_again_at = monotonic() + _LOOK_SECONDS
+        return True
+
+    async def _claim(
+        self, owner: str, limit: int, lease: float, max_attempts: int, group: str | None, *, look: bool
+    ) -> list[Lease]:
+        rows = await self._database.fetch(SQL["claim"], owner, limit, lease, max_attempts, group, look)
+        leases = [Lease(str(job_id), shard, fence, attempts, cursor) for job_id, shard, fence, attempts, cursor in rows]
+        # Fences were drawn in the order of the claim; an update returns its rows in whichever order it met them.
+        leases.sort(key=lambda each: each.fence)
+        return leases
+
+    async def wait(self, seconds: float) -> None:
+        if self._wakeups:
+            await self._wakeups.wait(seconds)
+        else:
+            await asyncio.sleep(min(seconds, _POLL_SECONDS))
+
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+        ids = [held.job_id for held in leases]
+        fences = [held.fence for held in leases]
+        kept = {str(row["id"]) for row in await self._database.fetch(SQL["renew"], ids, fences, lease)}
+        # A batch that waited for a row while it holds others could deadlock with the batch that completes them. So
+        # it passes over what is locked, and each of those is waited for alone.
+        for held in leases:
+            if held.job_id not in kept and await self._database.fetch(SQL["renew_one"], held.job_id, held.fence, lease):
+                kept.add(held.job_id)
+        return kept
+
+    async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
+        await self._change(SQL["checkpoint"], lease, cursor, _encode(counted))
+
+    async def complete(self, done: Sequence[Done]) -> set[str]:
+        return {str(row["id"]) for row in await self._database.fetch(SQL["complete"], *_acks(done))} if done else set()
+
+    async def split(self, lease: Lease, shards: Sequence[str], *, counted: Mapping[str, int]) -> None:
+        async with self._database.transaction() as tx:
+            if not await tx.fetch(SQL["complete"], *_acks([Done(lease, counted)])):
+                raise _lost(lease)
+            await tx.fetch(SQL["add"], *_new([NewJob(shard) for shard in shards]))
+            await tx.execute(SQL["inherit_groups"], lease.job_id, shards)
+
+    async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
+        # The one character that PostgreSQL's text cannot hold; what a provider says may have it.
+        message = failure.message.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        await self._change(SQL["fail"], lease, failure.code, message, retry_in, _encode(counted))
+
+    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
+        await self._change(SQL["release"], lease, delay, _encode(counted))
+
+    async def release_owner(self, owner: str) -> int:
+        [row] = await self._database.fetch(SQL["release_owner"], owner)
+        return int(row["released"])
+
+    async def revive(self, shards: Collection[str] | None = None) -> int:
+        chosen = None if shards is None else list(shards)
+        [row] = await self._database.fetch(SQL["revive"], chosen, timeout=_BULK_SECONDS)
+        return int(row["revived"])
+
+    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+        [row] = await self._database.fetch(SQL["prune"], older_than, list(statuses), timeout=_BULK_SECONDS)
+        return int(row["pruned"])
+
+    async def get(self, shard_or_id: str) -> Job | None:
+        rows = await self._database.fetch(SQL["get"], _id_or_none(shard_or_id), shard_or_id)
+        return _to_job(rows[0]) if rows else None
+
+    async def list(
+        self, *, status: Status | None = None, group: str | None = None, prefix: str = "", limit: int = 100
+    ) -> Sequence[Job]:
+        rows = await self._database.fetch(SQL["list"], status, group, prefix, limit, timeout=_BULK_SECONDS)
+        return [_to_job(row) for row in rows]
+
+    async def count(self) -> Mapping[Status, int]:
+        rows = await self._database.fetch(SQL["count"], timeout=_BULK_SECONDS)
+        return {row["status"]: row["jobs"] for row in rows}
+
+    async def tally(self, group: str) -> Tally:
+        rows = await self._database.fetch(SQL["tally"], group, timeout=_BULK_SECONDS)
+        jobs: Counter[Status] = Counter({row["name"]: row["number"] for row in rows if row["is_status"]})
+        return Tally(jobs, Counter({row["name"]: row["number"] for row in rows if not row["is_status"]}))
+
+    async def _change(self, sql: str, lease: Lease, *arguments: object) -> None:
+        """One fenced write, whose statement finds nothing when the lease is lost."""
+        if not await self._database.fetch(sql, lease.job_id, lease.fence, *arguments):
+            raise _lost(lease)
+
+
+def _lost(lease: Lease) -> LeaseLost:
+    return LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is no longer ours")
+
+
+def _new(jobs: Sequence[NewJob]) -> tuple[Sequence[object], ...]:
+    """Columns for the statement that adds jobs; of several for one shard the first counts."""
+    first: dict[str, NewJob] = {}
+    for job in jobs:
+        first.setdefault(job.shard, job)
+    return (
+        [new_id() for _ in first],
+        list(first),
+        [job.priority for job in first.values()],
+        [job.delay for job in first.values()],
+    )
+
+
+def _acks(done: Sequence[Done]) -> tuple[Sequence[object], ...]:
+    """Columns for the statement that completes jobs."""
+    counted = [_encode(ack.counted) for ack in done] if any(ack.counted for ack in done) else []
+    return [ack.lease.job_id for ack in done], [ack.lease.fence for ack in done], counted
+
+
+def _encode(counted: Mapping[str, int]) -> str | None:
+    """None where nothing was counted: adding that up would cost more than all the rest."""
+    something = {name: number for name, number in counted.items() if number}
+    return msgspec.json.encode(something).decode() if something else None
+
+
+def _id_or_none(text: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None
+
+
+def _to_job(row: Any) -> Job:
+    # By name: a newer release may have added columns.
+    known = {name: row[name] for name in Job.__struct_fields__}
+    return Job(**{**known, "id": str(row["id"]), "counters": _counters.decode(row["counters"])})

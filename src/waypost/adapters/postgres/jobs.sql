@@ -1,0 +1,183 @@
+-- add: a job for each shard that has none; cancelled ones are wanted again; whoever waits is told, once
+with wanted as materialized (
+  select * from unnest($1::uuid[], $2::text[], $3::integer[], $4::float8[]) as wanted (id, shard, priority, delay)
+),
+again as (
+  update jobs set status = 'pending', finished_at = null, attempts = 0
+  from wanted
+  where jobs.shard = wanted.shard and jobs.status = 'cancelled'
+  returning jobs.not_before
+),
+added as (
+  insert into jobs (id, shard, status, priority, not_before, created_at)
+  select id, shard, 'pending', priority, now() + make_interval(secs => delay), now()
+  from wanted
+  -- Two that add the same shards wait for each other in the same order, and so never for ever.
+  order by shard
+  on conflict (shard) do nothing
+  returning not_before
+)
+select count(*) as added, case when bool_or(not_before <= now()) then pg_notify('waypost_jobs', '') end
+from (select not_before from again union all select not_before from added) as new;
+
+-- join_group: the group waits for the jobs from here on
+insert into job_groups (group_id, job_id, counters_before)
+select $1, id, counters from jobs where shard = any($2::text[])
+order by id
+on conflict do nothing;
+
+-- inherit_groups: the parts of a job are wanted by whoever wanted the whole
+insert into job_groups (group_id, job_id, counters_before)
+select wanting.group_id, part.id, part.counters
+from job_groups wanting, jobs part
+where wanting.job_id = $1 and part.shard = any($2::text[])
+order by wanting.group_id, part.id
+on conflict do nothing;
+
+-- claim: lease the expired, when asked to look for them, then the due in order; bury the exhausted
+with expired as materialized (
+  select id, attempts >= $4 as exhausted from jobs
+  where status = 'leased' and lease_until < now()
+    and (attempts >= $4 or $5::text is null
+         or exists (select from job_groups where group_id = $5 and job_id = jobs.id))
+  limit case when $6::boolean then $2::bigint else 0 end
+  for no key update skip locked
+),
+-- Workers of theirs stopped without a word too often in a row.
+buried as (
+  update jobs
+  set status = 'dead', lease_owner = null, lease_until = null, finished_at = now(), last_error_at = now(),
+      last_error_code = 'lease-expired',
+      last_error_message = 'its workers stopped without a word, again and again'
+  from expired
+  where jobs.id = expired.id and exhausted
+),
+-- Materialized, because the planner may otherwise run the choice more than once, and claim more than asked for.
+due as materialized (
+  select id from jobs
+  where status = 'pending' and not_before <= now()
+    and ($5::text is null or exists (select from job_groups where group_id = $5 and job_id = jobs.id))
+  order by priority desc, not_before, id
+  limit $2::bigint - (select count(*) from expired where not exhausted)
+  for no key update skip locked
+),
+-- A fence is drawn once its job is locked, and so is larger than any that the job had.
+chosen as materialized (
+  select id, nextval('fences') as fence
+  from (select id from expired where not exhausted union all select id from due) as locked
+)
+update jobs
+set status = 'leased', lease_owner = $1, lease_until = now() + make_interval(secs => $3), fence = chosen.fence,
+    attempts = attempts + 1, attempts_total = attempts_total + 1
+from chosen
+where jobs.id = chosen.id
+returning jobs.id, jobs.shard, jobs.fence, jobs.attempts, jobs.cursor;
+
+-- renew: extend the leases that are still current, except those that somebody is just changing
+update jobs
+set lease_until = now() + make_interval(secs => $3)
+where id = any(array(
+  select jobs.id
+  from unnest($1::uuid[], $2::bigint[]) as held (id, fence)
+  join jobs on jobs.id = held.id and jobs.fence = held.fence
+  where jobs.status = 'leased'
+  for no key update of jobs skip locked
+))
+returning id;
+
+-- renew_one: extend a lease that is still current, after whoever is just changing its job
+update jobs set lease_until = now() + make_interval(secs => $3)
+where id = $1 and fence = $2 and status = 'leased'
+returning id;
+
+-- checkpoint: progress, after which earlier attempts do not count
+update jobs
+set cursor = $3, attempts = 0,
+    counters = case when $4::jsonb is null then counters else counters_added(counters, $4::jsonb) end
+where id = $1 and fence = $2 and status = 'leased'
+returning id;
+
+-- complete: leased to done, many at once; where nothing was counted, the last array is empty
+update jobs
+set status = 'done', lease_owner = null, lease_until = null, finished_at = now(),
+    counters = case when ack.counted is null then counters else counters_added(counters, ack.counted) end
+from unnest($1::uuid[], $2::bigint[], $3::jsonb[]) as ack (id, fence, counted)
+where jobs.id = ack.id and jobs.fence = ack.fence and jobs.status = 'leased'
+returning jobs.id;
+
+-- fail: leased to pending after so many seconds, or to dead when that is null
+with failed as (
+  update jobs
+  set status = case when $5::float8 is null then 'dead' else 'pending' end,
+      lease_owner = null, lease_until = null,
+      not_before = now() + make_interval(secs => coalesce($5::float8, 0)),
+      finished_at = case when $5::float8 is null then now() end,
+      last_error_code = $3, last_error_message = $4, last_error_at = now(),
+      counters = case when $6::jsonb is null then counters else counters_added(counters, $6::jsonb) end
+  where id = $1 and fence = $2 and status = 'leased'
+  returning id
+)
+select id, case when $5::float8 <= 0 then pg_notify('waypost_jobs', '') end from failed;
+
+-- release: leased to pending after so many seconds; a job that was given back has not failed
+with released as (
+  update jobs
+  set status = 'pending', lease_owner = null, lease_until = null,
+      not_before = now() + make_interval(secs => $3::float8), attempts = greatest(0, attempts - 1),
+      counters = case when $4::jsonb is null then counters else counters_added(counters, $4::jsonb) end
+  where id = $1 and fence = $2 and status = 'leased'
+  returning id
+)
+select id, case when $3::float8 <= 0 then pg_notify('waypost_jobs', '') end from released;
+
+-- release_owner: what a dead worker of that name left behind
+with released as (
+  update jobs set status = 'pending', lease_owner = null, lease_until = null
+  where status = 'leased' and lease_owner = $1
+  returning id
+)
+select count(*) as released, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from released;
+
+-- revive: dead jobs get another chance
+with revived as (
+  update jobs set status = 'pending', attempts = 0, not_before = now(), finished_at = null
+  where status = 'dead' and ($1::text[] is null or shard = any($1::text[]))
+  returning id
+)
+select count(*) as revived, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from revived;
+
+-- prune: jobs that ended long ago
+with pruned as (
+  delete from jobs where finished_at < now() - make_interval(secs => $1) and status = any($2::text[])
+  returning id
+)
+select count(*) as pruned from pruned;
+
+-- get: one job by its id or its shard
+select * from jobs where id = $1 or shard = $2;
+
+-- list: jobs, oldest first
+select * from jobs
+where ($1::text is null or status = $1)
+  and ($2::text is null or exists (select from job_groups where group_id = $2 and job_id = jobs.id))
+  and starts_with(shard, $3)
+order by id
+limit $4;
+
+-- count: jobs by status
+select status, count(*) as jobs from jobs group by status;
+
+-- tally: where the jobs of a group stand, and what was counted on them since it began
+with members as materialized (
+  select status, counters, counters_before
+  from job_groups join jobs on jobs.id = job_id
+  where group_id = $1
+),
+counted as (
+  select key, value::bigint as number from members, jsonb_each_text(counters)
+  union all
+  select key, -value::bigint from members, jsonb_each_text(counters_before)
+)
+select true as is_status, status as name, count(*) as number from members group by status
+union all
+select false, key, sum(number)::bigint from counted group by key;

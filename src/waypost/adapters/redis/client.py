@@ -1,0 +1,107 @@
+"""One Redis: a bounded pool of connections, scripts by their digest, and a listener for what is published."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import NoScriptError, RedisError
+
+from waypost.adapters.redis.errors import translate
+from waypost.adapters.redis.listening import Listener
+from waypost.adapters.redis.scripts import Script
+from waypost.kernel.errors import AskedWrongly
+
+_CONNECTIONS = 16
+_CONNECT_SECONDS = 5.0
+_REPLY_SECONDS = 10.0
+
+Argument = str | bytes | int
+
+
+class RedisClient:
+    """Belongs to the event loop it was opened in; a thread with a loop of its own opens its own."""
+
+    def __init__(self, redis: Redis, address: str) -> None:
+        self.address = address
+        self._redis = redis
+        self._listeners: dict[str, Listener] = {}
+
+    @classmethod
+    async def open(cls, url: str) -> Self:
+        """A client whose server has answered."""
+        try:
+            pool = BlockingConnectionPool.from_url(
+                url,
+                max_connections=_CONNECTIONS,
+                timeout=_REPLY_SECONDS,
+                socket_timeout=_REPLY_SECONDS,
+                socket_connect_timeout=_CONNECT_SECONDS,
+                decode_responses=True,
+                protocol=2,
+                # A call whose reply was lost may have been done. Doing it again behind the caller's back would count
+                # twice, or turn an acknowledgement into a lost lease; the caller is told, and knows better.
+                retry=Retry(NoBackoff(), 0),
+            )
+        except ValueError as error:
+            raise AskedWrongly(
+                f"this is not the URL of a Redis: {error}",
+                next_step="write it like redis://user:password@host:6379/0, or rediss:// for TLS",
+                parameter="WAYPOST_REDIS",
+            ) from error
+        client = cls(Redis.from_pool(pool), _address(pool))
+        try:
+            await client.ping()
+        except BaseException:
+            await client.close()
+            raise
+        return client
+
+    async def ping(self) -> None:
+        with self._translated():
+            await self._redis.ping()
+
+    async def now_us(self) -> int:
+        """The store's clock."""
+        with self._translated():
+            seconds, micros = await self._redis.time()
+        return seconds * 1_000_000 + micros
+
+    async def run(self, script: Script, key: str, *arguments: Argument) -> Any:
+        """Run a script on one key and those derived from it: one call, also on a server that never saw the script.
+
+        A restarted or flushed server has forgotten it; the whole text then goes instead, which makes it known again.
+        """
+        with self._translated():
+            try:
+                return await self._redis.evalsha(script.sha, 1, key, *arguments)
+            except NoScriptError:
+                return await self._redis.eval(script.text, 1, key, *arguments)
+
+    def listener(self, channel: str) -> Listener:
+        """Who hears what is published on a channel; it ends with the client."""
+        return self._listeners.setdefault(channel, Listener(self._redis, channel))
+
+    async def close(self) -> None:
+        await asyncio.gather(*(listener.close() for listener in self._listeners.values()))
+        await self._redis.aclose()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (RedisError, OSError) as error:
+            ours = translate(error, self.address)
+            if ours is None:
+                raise
+            raise ours from error
+
+
+def _address(pool: BlockingConnectionPool) -> str:
+    """For people, and without the password."""
+    options = pool.connection_kwargs
+    place = options.get("path") or f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
+    return f"{place}/{options.get('db') or 0}"

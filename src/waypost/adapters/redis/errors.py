@@ -1,0 +1,57 @@
+"""Driver errors become ours at this border."""
+
+from redis import exceptions as driver
+
+from waypost.adapters.errors import StoreAway, StoreBusy, StoreFull, StoreRefused, StoreTooNew
+from waypost.kernel.errors import WaypostError
+
+# The first word of a script's own refusal; the second is the oldest layout that may still be used.
+TOO_NEW = "TOONEW"
+
+# In this order: a refused password is a kind of lost connection for the driver.
+_KINDS: tuple[tuple[type[Exception], type[WaypostError]], ...] = (
+    (driver.AuthenticationError, StoreRefused),
+    (driver.AuthorizationError, StoreRefused),
+    (driver.AuthenticationWrongNumberOfArgsError, StoreRefused),
+    (driver.NoPermissionError, StoreRefused),
+    (driver.OutOfMemoryError, StoreFull),
+    (driver.TryAgainError, StoreBusy),
+    # A replica, or a node that lost its slots: a failover is under way, and the next try may find the new primary.
+    (driver.ReadOnlyError, StoreAway),
+    (driver.ClusterError, StoreAway),
+    (driver.AskError, StoreAway),
+    (driver.ConnectionError, StoreAway),
+    (driver.TimeoutError, StoreAway),
+    (OSError, StoreAway),
+)
+# Replies that the driver has no class for, by their first word.
+_WORDS: dict[str, type[WaypostError]] = {
+    "BUSY": StoreBusy,
+    "MISCONF": StoreFull,
+    "NOREPLICAS": StoreAway,
+    "WRONGPASS": StoreRefused,
+    "NOAUTH": StoreRefused,
+}
+
+
+def translate(error: Exception, address: str) -> WaypostError | None:
+    """Our error for one of the driver's, or None for a defect of ours, which should be seen as one."""
+    word, _, rest = str(error).partition(" ")
+    if word == TOO_NEW:
+        return StoreTooNew(
+            f"the jobs in Redis at {address} were changed by a newer Waypost (it needs layout {rest})",
+            next_step="install the newer release, or use another namespace",
+        )
+    kinds = (ours for theirs, ours in _KINDS if isinstance(error, theirs))
+    kind = _WORDS.get(word) or next(kinds, None)
+    return kind(f"Redis at {address}: {error}", next_step=_next_step(kind)) if kind else None
+
+
+def _next_step(kind: type[WaypostError]) -> str | None:
+    if kind is StoreAway:
+        return "see that Redis runs and can be reached from here, and that WAYPOST_REDIS names it"
+    if kind is StoreRefused:
+        return "see to the name and password in WAYPOST_REDIS, and to that user's rights (ACL)"
+    if kind is StoreFull:
+        return "give Redis more memory or disk (maxmemory, maxmemory-policy noeviction), or prune what is done"
+    return None

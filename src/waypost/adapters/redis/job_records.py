@@ -1,0 +1,66 @@
+"""Jobs as the scripts take and return them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+import msgspec
+
+from waypost.kernel.ids import new_id
+from waypost.scaling.jobs.job import Job, NewJob, Status
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_COUNTER = "counter:"
+
+
+def microseconds(seconds: float) -> int:
+    return round(seconds * 1_000_000)
+
+
+def json(value: object) -> bytes:
+    return msgspec.json.encode(value)
+
+
+def new_job_arguments(jobs: Sequence[NewJob]) -> bytes:
+    return json(
+        [
+            {"id": str(new_id()), "shard": job.shard, "priority": job.priority, "delay": microseconds(job.delay)}
+            for job in jobs
+        ]
+    )
+
+
+def pairs(flat: Sequence[str]) -> dict[str, str]:
+    """What Redis returns for a hash: names and values by turns."""
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def counters(fields: Mapping[str, str]) -> dict[str, int]:
+    return {name.removeprefix(_COUNTER): int(value) for name, value in fields.items() if name.startswith(_COUNTER)}
+
+
+def to_job(job_id: str, record: Sequence[str]) -> Job:
+    fields = pairs(record)
+    return Job(
+        id=job_id,
+        shard=fields["shard"],
+        status=cast("Status", fields["status"]),
+        lease_owner=fields.get("owner") or None,
+        lease_until=_moment(fields.get("lease_until")),
+        fence=int(fields["fence"]),
+        attempts=int(fields["attempts"]),
+        attempts_total=int(fields["attempts_total"]),
+        priority=int(fields["priority"]),
+        not_before=_EPOCH + timedelta(microseconds=int(fields["not_before"])),
+        cursor=fields.get("cursor"),
+        counters=counters(fields),
+        last_error_code=fields.get("error_code"),
+        last_error_message=fields.get("error_message"),
+        last_error_at=_moment(fields.get("error_at")),
+        created_at=_EPOCH + timedelta(microseconds=int(fields["created_at"])),
+        finished_at=_moment(fields.get("finished_at")),
+    )
+
+
+def _moment(value: str | None) -> datetime | None:
+    return None if not value else _EPOCH + timedelta(microseconds=int(value))

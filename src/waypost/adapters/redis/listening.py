@@ -1,0 +1,61 @@
+"""Hears what is published on a channel, from the first time somebody waits for it."""
+
+import asyncio
+from contextlib import suppress
+
+from redis.asyncio import Redis
+from redis.asyncio.client import PubSub
+from redis.exceptions import ConnectionError as ConnectionLost
+from redis.exceptions import RedisError
+
+_PING_SECONDS = 15.0
+_RECONNECT_SECONDS = 1.0
+
+
+class Listener:
+    """Says that something was published since the last wait, not what and not how often: nothing can pile up."""
+
+    def __init__(self, redis: Redis, channel: str) -> None:
+        self._redis = redis
+        self._channel = channel
+        self._heard = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    async def wait(self, seconds: float) -> None:
+        """Until something was published, or so many seconds have passed.
+
+        The start of each subscription counts as news: what was published before it, nobody heard.
+        """
+        self._task = self._task or asyncio.create_task(self._listen())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._heard.wait()
+        self._heard.clear()
+
+    async def close(self) -> None:
+        if self._task:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _listen(self) -> None:
+        while True:
+            # Without a server nobody is woken: whoever waits comes back by time-out, and meets the error there.
+            with suppress(RedisError, OSError):
+                async with self._redis.pubsub() as subscription:
+                    await subscription.subscribe(self._channel)
+                    await self._follow(subscription)
+            await asyncio.sleep(_RECONNECT_SECONDS)
+
+    async def _follow(self, subscription: PubSub) -> None:
+        asked = False
+        while True:
+            message = await subscription.get_message(timeout=_PING_SECONDS)
+            if message is not None:
+                asked = False
+                if message["type"] in {"subscribe", "message"}:
+                    self._heard.set()
+            elif asked:
+                raise ConnectionLost("no answer on the channel")
+            else:
+                await subscription.ping()
+                asked = True

@@ -1,0 +1,71 @@
+"""The live view of `waypost job watch`: drawn in place on a terminal, lines or NDJSON elsewhere."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+
+import click
+import msgspec
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from waypost.bootstrap import open_stores
+from waypost.cli.frame import print_json
+from waypost.kernel.clock import utc_now
+from waypost.roles.running import Stop
+from waypost.scaling.jobs.job import STATUSES, Job, Status
+from waypost.settings import Settings
+
+_MOST_ROWS = 30
+
+
+class View(msgspec.Struct, frozen=True):
+    """What there is at one moment."""
+
+    at: datetime
+    jobs: dict[Status, int]
+    leases: list[Job]
+
+
+async def watch_jobs(settings: Settings, stop: Stop, *, every: float, times: int | None, as_json: bool) -> None:
+    async with open_stores(settings, must_exist=True) as stores:
+        with _display(as_json=as_json) as show:
+            while not stop.is_set() and times != 0:
+                counts = await stores.jobs.count()
+                leases = await stores.jobs.list(status="leased", limit=_MOST_ROWS)
+                show(View(utc_now(), dict(counts), list(leases)))
+                times = None if times is None else times - 1
+                if times != 0:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(stop.wait(), every)
+
+
+@contextmanager
+def _display(*, as_json: bool) -> Iterator[Callable[[View], None]]:
+    if as_json:
+        yield print_json
+    elif not sys.stdout.isatty():
+        yield lambda view: click.echo(_sentence(view))
+    else:
+        with Live(console=Console(), auto_refresh=False) as live:
+            yield lambda view: live.update(_table(view), refresh=True)
+
+
+def _sentence(view: View) -> str:
+    counts = ", ".join(f"{view.jobs[status]} {status}" for status in STATUSES if view.jobs.get(status))
+    return counts or "no jobs"
+
+
+def _table(view: View) -> Table:
+    table = Table(title=_sentence(view), title_justify="left")
+    for name in ("shard", "worker", "fence", "cursor", "attempts", "lease left"):
+        table.add_column(name, justify="right" if name in {"fence", "attempts", "lease left"} else "left")
+    for job in view.leases:
+        left = (job.lease_until - view.at).total_seconds() if job.lease_until else 0.0
+        table.add_row(
+            job.shard, job.lease_owner or "-", str(job.fence), job.cursor or "-", str(job.attempts), f"{left:.0f} s"
+        )
+    return table

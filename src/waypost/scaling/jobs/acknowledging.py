@@ -1,0 +1,91 @@
+"""Acknowledges finished jobs in batches: while one batch is on its way, the next one gathers."""
+
+import asyncio
+import random
+from types import TracebackType
+from typing import Self
+
+from waypost.kernel.backoff import full_jitter
+from waypost.kernel.errors import StoreTrouble
+from waypost.scaling.jobs.job import Done, Held
+from waypost.scaling.jobs.renewer import Renewer
+from waypost.scaling.jobs.store import JobStore
+from waypost.telemetry.logs import get_logger
+from waypost.telemetry.metrics import JOBS_ENDED
+
+log = get_logger("jobs")
+
+_BATCH = 1000
+_MOST_WAITING = 5000
+_CLOSING_SECONDS = 5.0
+
+
+class Acknowledger:
+    """Keeps each job's lease renewed until its acknowledgement has arrived, or the lease is lost."""
+
+    def __init__(self, store: JobStore, renewer: Renewer) -> None:
+        self._store = store
+        self._renewer = renewer
+        self._waiting: list[Held] = []
+        self._in_flight = 0
+        self._closing = False
+        self._news = asyncio.Event()
+        self._rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        """What was done should be known to be done; but a store that is away does not hold up the end for long."""
+        assert self._task
+        self._closing = True
+        self._news.set()
+        await asyncio.wait({self._task}, timeout=_CLOSING_SECONDS)
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    @property
+    def backlog(self) -> int:
+        return len(self._waiting) + self._in_flight
+
+    @property
+    def has_room(self) -> bool:
+        return self.backlog < _MOST_WAITING
+
+    def acknowledge(self, held: Held) -> None:
+        self._waiting.append(held)
+        self._news.set()
+
+    async def _run(self) -> None:
+        while self._waiting or not self._closing:
+            await self._news.wait()
+            self._news.clear()
+            while self._waiting:
+                batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
+                self._in_flight = len(batch)
+                await self._send(batch)
+                self._in_flight = 0
+
+    async def _send(self, batch: list[Held]) -> None:
+        while batch:
+            try:
+                kept = await self._store.complete([Done(held.lease, dict(held.counted)) for held in batch])
+            except StoreTrouble as trouble:
+                log.warning("acknowledgements wait for the store", error=trouble.slug, message=str(trouble))
+                await asyncio.sleep(full_jitter(1, base=1.0, cap=1.0, rng=self._rng))
+                batch = self._without_lost(batch)
+                continue
+            for held in batch:
+                self._renewer.drop(held)
+            JOBS_ENDED.labels("done").inc(len(kept))
+            JOBS_ENDED.labels("lost").inc(len(batch) - len(kept))
+            return
+
+    def _without_lost(self, batch: list[Held]) -> list[Held]:
+        """Once a lease is lost, somebody else does the job again; our word no longer counts."""
+        JOBS_ENDED.labels("lost").inc(sum(held.lost for held in batch))
+        return [held for held in batch if not held.lost]

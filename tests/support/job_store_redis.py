@@ -1,0 +1,81 @@
+"""Redis job stores for tests: a namespace of its own for each, on the run's server."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from redis.asyncio import Redis
+
+from support import job_stores  # the module, because it imports this one too
+from support.servers import redis as server
+from waypost.adapters.redis.client import RedisClient
+from waypost.adapters.redis.jobs import RedisJobStore
+from waypost.scaling.jobs.store import JobStore
+
+# KEYS[1] is the root of the namespace's keys, ARGV[1] how many microseconds to go back.
+_AGE = """
+local function back(pattern)
+  for _, key in ipairs(redis.call('KEYS', pattern)) do
+    for _, id in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+      redis.call('ZINCRBY', key, -ARGV[1], id)
+    end
+  end
+end
+back(KEYS[1] .. ':leased*')
+back(KEYS[1] .. ':pending:*')
+back(KEYS[1] .. ':ended:*')
+for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. ':ids', 0, -1)) do
+  local job = KEYS[1] .. ':job:' .. id
+  for _, field in ipairs({ 'lease_until', 'not_before', 'finished_at' }) do
+    if (redis.call('HGET', job, field) or '') ~= '' then
+      redis.call('HINCRBY', job, field, -ARGV[1])
+    end
+  end
+end
+"""
+
+
+@asynccontextmanager
+async def redis(_folder: Path) -> "AsyncIterator[job_stores.JobBackend]":
+    url, namespace = server.address(), new_namespace()
+
+    @asynccontextmanager
+    async def open_again() -> AsyncIterator[JobStore]:
+        async with open_jobs(url, namespace) as store:
+            yield store
+
+    async def age(seconds: float) -> None:
+        await age_redis(url, namespace, seconds)
+
+    async with open_again() as store:
+        yield job_stores.JobBackend(store, age, open_again)
+
+
+def new_namespace() -> str:
+    return f"test-{uuid4().hex}"
+
+
+@asynccontextmanager
+async def open_jobs(url: str, namespace: str) -> AsyncIterator[RedisJobStore]:
+    client = await RedisClient.open(url)
+    try:
+        yield RedisJobStore(client, namespace)
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
+async def open_plainly(url: str) -> AsyncIterator[Redis]:
+    """The driver itself, for what only a test does."""
+    plain = Redis.from_url(url, decode_responses=True)
+    try:
+        yield plain
+    finally:
+        await plain.aclose()
+
+
+async def age_redis(url: str, namespace: str, seconds: float) -> None:
+    """As if so many seconds had passed."""
+    async with open_plainly(url) as plain:
+        await plain.eval(_AGE, 1, f"{{{namespace}}}:jobs", round(seconds * 1e6))

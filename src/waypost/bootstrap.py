@@ -1,7 +1,7 @@
 """From a URL's scheme to the adapter behind it, and nothing else: the only place that names adapters."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from waypost.adapters.sqlite.imports import SqliteImportStore
 from waypost.adapters.sqlite.jobs import SqliteJobStore
 from waypost.adapters.sqlite.links import SqliteLinkStore, SqliteVisitStore
 from waypost.adapters.sqlite.migrations import known, migrate, pending
-from waypost.adapters.sqlite.pages import SqlitePageStore
+from waypost.adapters.sqlite.pages import SqliteApartPageStore, SqlitePageStore
 from waypost.adapters.sqlite.places import SqlitePlaceStore
 from waypost.importing.imports import ImportStore
 from waypost.importing.pages import PageStore
@@ -68,32 +68,88 @@ class NoStore(NotFound):
 @asynccontextmanager
 async def open_stores(settings: Settings, *, must_exist: bool = False) -> AsyncIterator[Stores]:
     """`must_exist` is for commands that look into a store and have no business making one."""
-    path = _sqlite_path(settings)
+    path = _sqlite_path(settings.storage.store_url, "store")
     if must_exist and not path.exists():
         raise NoStore(
             f"there is no store at {path}", next_step="check --data, or fill it: waypost import run --country DE,FR"
         )
-    database = await SqliteDatabase.open(path)
-    try:
+    async with AsyncExitStack() as stack:
+        database = await SqliteDatabase.open(path)
+        stack.callback(database.close)
+        if settings.storage.jobs:
+            jobs = await stack.enter_async_context(open_job_store(settings.storage.jobs))
+            apart = SqliteApartPageStore(database, jobs)
+            # A job store that was flushed or restored must not give fences that the places have seen already.
+            await jobs.raise_fences(await apart.highest_fence())
+            pages: PageStore = apart
+        else:
+            jobs, pages = SqliteJobStore(database), SqlitePageStore(database)
         yield Stores(
             facts=SqliteFacts(database),
-            jobs=SqliteJobStore(database),
-            pages=SqlitePageStore(database),
+            jobs=jobs,
+            pages=pages,
             imports=SqliteImportStore(database),
             places=SqlitePlaceStore(database),
             links=SqliteLinkStore(database),
             visits=SqliteVisitStore(database),
             budget=SqliteBudget(database, {"ocm": settings.budget.ocm}),
         )
-    finally:
-        database.close()
 
 
 @asynccontextmanager
 async def open_jobs(settings: Settings) -> AsyncIterator[JobStore]:
     """Jobs on a connection of their own, for the thread that renews leases."""
-    async with open_stores(settings) as stores:
-        yield stores.jobs
+    async with open_job_store(settings.storage.jobs or settings.storage.store_url) as jobs:
+        yield jobs
+
+
+@asynccontextmanager
+async def open_job_store(url: str, *, migrating: bool = False) -> AsyncIterator[JobStore]:
+    """The job store at this address. On a server, its schema is changed only when `migrating`."""
+    async with AsyncExitStack() as stack:
+        match url.partition(":")[0]:
+            case "sqlite":
+                sqlite = await SqliteDatabase.open(_sqlite_path(url, "jobs"))
+                stack.callback(sqlite.close)
+                yield SqliteJobStore(sqlite)
+            case "postgresql" | "postgres":
+                with _extra("postgres"):
+                    from waypost.adapters.postgres.database import PostgresDatabase
+                    from waypost.adapters.postgres.jobs import PostgresJobStore
+                postgres = await PostgresDatabase.open(url, migrating=migrating)
+                stack.push_async_callback(postgres.close)
+                yield PostgresJobStore(postgres)
+            case "mongodb" | "mongodb+srv":
+                with _extra("mongodb"):
+                    from waypost.adapters.mongodb.database import MongoDatabase
+                    from waypost.adapters.mongodb.jobs import MongoJobStore
+                mongo = await MongoDatabase.open(url, migrating=migrating)
+                stack.push_async_callback(mongo.close)
+                yield MongoJobStore(mongo)
+            case "redis" | "rediss":
+                with _extra("redis"):
+                    from waypost.adapters.redis.client import RedisClient
+                    from waypost.adapters.redis.jobs import RedisJobStore
+                redis = await RedisClient.open(url)
+                stack.push_async_callback(redis.close)
+                yield RedisJobStore(redis)
+            case scheme:
+                raise SettingError(
+                    f"jobs: there is no adapter for {scheme[:40]!r}; there is postgresql, mongodb, redis and sqlite",
+                    parameter="jobs",
+                )
+
+
+@contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """What the embedded default does not need is installed only where it is wanted."""
+    try:
+        yield
+    except ImportError as error:
+        raise SettingError(
+            f"jobs: the driver for this store is not installed ({error.name})",
+            next_step=f"pip install 'waypost[{name}]'",
+        ) from error
 
 
 @asynccontextmanager
@@ -108,16 +164,20 @@ async def open_source(name: str, settings: Settings) -> AsyncIterator[Source]:
 
 
 async def migrate_schema(settings: Settings) -> list[str]:
-    """Bring the store's schema up to date; returns the names of what was applied."""
-    database = SqliteDatabase(_sqlite_path(settings))
+    """Bring the schema of every store up to date; returns the names of what was applied."""
+    database = SqliteDatabase(_sqlite_path(settings.storage.store_url, "store"))
     with closing(database):
         database.make_folder()
-        return [migration.name for migration in await database.run(migrate)]
+        applied = [migration.name for migration in await database.run(migrate)]
+    if settings.storage.jobs:
+        async with open_job_store(settings.storage.jobs, migrating=True):
+            pass
+    return applied
 
 
 async def schema_status(settings: Settings) -> SchemaStatus:
-    """Where the schema stands, without changing or creating anything."""
-    path = _sqlite_path(settings)
+    """Where the store's schema stands, without changing or creating anything."""
+    path = _sqlite_path(settings.storage.store_url, "store")
     if not path.exists():
         return SchemaStatus(0, tuple(migration.name for migration in known()))
     with closing(SqliteDatabase(path)) as database:
@@ -125,11 +185,10 @@ async def schema_status(settings: Settings) -> SchemaStatus:
         return SchemaStatus(version, tuple(migration.name for migration in missing))
 
 
-def _sqlite_path(settings: Settings) -> Path:
-    url = settings.storage.store_url
+def _sqlite_path(url: str, name: str) -> Path:
     if not url.startswith(_SQLITE) or url == _SQLITE:
         scheme = url.partition(":")[0][:40]
         raise SettingError(
-            f"store: there is no adapter for {scheme!r}; this release has sqlite:///path", parameter="store"
+            f"{name}: there is no adapter for {scheme!r}; this release has sqlite:///path", parameter=name
         )
     return Path(url.removeprefix(_SQLITE))

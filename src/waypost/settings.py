@@ -23,6 +23,13 @@ class StorageSettings:
     data: str = setting("data", "./waypost-data", explain="folder for everything kept locally")
     store: str = setting("store", "", parse=SecretUrl, explain="sqlite:///path; SQLite in the data folder when empty")
 
+    jobs: str = setting(
+        "jobs",
+        "",
+        parse=SecretUrl,
+        explain="another store for jobs alone: postgresql://, mongodb://, redis:// or sqlite:///; the store when empty",
+    )
+
     @property
     def folder(self) -> Path:
         return Path(self.data).absolute()

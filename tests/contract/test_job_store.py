@@ -191,6 +191,16 @@ async def test_what_a_dead_worker_of_a_name_left_behind_can_be_released_at_once(
     assert len(await claim(jobs, 3)) == 2
 
 
+async def test_fences_can_be_raised_above_what_another_store_has_seen_and_never_lowered(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS)
+    [before] = await claim(jobs)
+    await jobs.raise_fences(before.fence + 100_000)
+    [after] = await claim(jobs)
+    await jobs.raise_fences(1)
+    [last] = await claim(jobs)
+    assert before.fence + 100_000 < after.fence < last.fence
+
+
 async def test_an_unknown_job_is_none_and_an_empty_store_is_empty(jobs: JobStore) -> None:
     assert await jobs.get("ocm/country:DE/full:2026-02-21") is None
     assert await jobs.list() == []

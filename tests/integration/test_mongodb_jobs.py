@@ -1,13 +1,13 @@
 """What only MongoDB can get wrong: plans, schema races, lost replies, fences that were reserved too early."""
 
 import asyncio
-import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+import pymongo
 import pytest
 from pymongo.errors import OperationFailure
 from structlog.testing import capture_logs
@@ -118,29 +118,28 @@ async def test_jobs_that_are_not_yet_due_do_not_slow_down_those_of_lower_priorit
 # Schema
 
 
-def test_many_processes_may_make_the_schema_at_once(anyio_backend: str) -> None:
-    async def check() -> None:
-        async with clean_url() as url:
-            script = (
-                "import asyncio, sys\n"
-                "from waypost.adapters.mongodb.database import MongoDatabase\n"
-                "async def main():\n"
-                "    await (await MongoDatabase.open(sys.argv[1], migrating=True)).close()\n"
-                "asyncio.run(main())\n"
-            )
-            running = [subprocess.Popen([sys.executable, "-c", script, url]) for _ in range(6)]
-            assert [process.wait(timeout=60) for process in running] == [0] * 6
-            async with open_database(url) as database:
-                made = await database.jobs.index_information()
-                assert set(made) == {"_id_", "shard", "pending", "pending_by_group", "leased", "dead", "groups"}
-                assert len(await claimed_after_enqueueing(database)) == 1
+MIGRATE = """
+import asyncio, sys
+from waypost.adapters.mongodb.database import MongoDatabase
 
-    async def claimed_after_enqueueing(database: MongoDatabase) -> list[Lease]:
+async def migrate():
+    database = await MongoDatabase.open(sys.argv[1], migrating=True)
+    await database.close()
+
+asyncio.run(migrate())
+"""
+
+
+async def test_many_processes_may_make_the_schema_at_once(url: str) -> None:
+    started = [asyncio.create_subprocess_exec(sys.executable, "-c", MIGRATE, url) for _ in range(6)]
+    processes = await asyncio.gather(*started)
+    assert await asyncio.gather(*(process.wait() for process in processes)) == [0] * 6
+    async with open_database(url) as database:
+        made = await database.jobs.index_information()
+        assert set(made) == {"_id_", "shard", "pending", "pending_by_group", "leased", "dead", "groups"}
         jobs = MongoJobStore(database)
         await enqueue(jobs, SHARDS[:1])
-        return await claim(jobs)
-
-    asyncio.run(check())
+        assert [lease.fence for lease in await claim(jobs)] == [1]
 
 
 async def test_a_schema_that_only_newer_code_may_touch_is_refused(url: str, database: MongoDatabase) -> None:
@@ -189,7 +188,7 @@ class Proxy:
         self._listening = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         port = self._listening.sockets[0].getsockname()[1]
         # Otherwise the driver would ask the replica set where its members are, and go past the proxy.
-        return f"mongodb://127.0.0.1:{port}{self._server.path}?directConnection=true&serverSelectionTimeoutMS=1000"
+        return f"mongodb://127.0.0.1:{port}{self._server.path}?directConnection=true"
 
     def lose_reply_to(self, command: str) -> None:
         self._command = command.encode() + b"\0"
@@ -243,9 +242,8 @@ async def through(proxy: Proxy) -> AsyncIterator[MongoJobStore]:
 
 
 async def test_a_server_that_is_not_there_is_worth_another_try() -> None:
-    url = f"mongodb://127.0.0.1:{free_port()}/?serverSelectionTimeoutMS=200"
-    with pytest.raises(StoreAway) as raised:
-        await MongoDatabase.open(url, migrating=True)
+    with pymongo.timeout(0.5), pytest.raises(StoreAway) as raised:
+        await MongoDatabase.open(f"mongodb://127.0.0.1:{free_port()}/", migrating=True)
     assert isinstance(raised.value, TransientError)
 
 
@@ -254,12 +252,9 @@ async def test_a_connection_that_is_lost_is_worth_another_try(jobs: MongoJobStor
     async with through(proxy) as cut_off:
         [lease] = await claim(cut_off)
         await proxy.cut()
-        with pytest.raises(StoreAway):
-            await claim(cut_off)
-        with pytest.raises(StoreAway):
-            await cut_off.complete([Done(lease)])
-        with pytest.raises(StoreAway):
-            await enqueue(cut_off, SHARDS)
+        for call in (claim(cut_off), cut_off.complete([Done(lease)]), enqueue(cut_off, SHARDS)):
+            with pymongo.timeout(0.5), pytest.raises(StoreAway):
+                await call
     assert await jobs.complete([Done(lease)]) == {lease.job_id}
 
 

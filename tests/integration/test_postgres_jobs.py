@@ -13,7 +13,7 @@ from support.job_store_postgres import clean_database, run
 from waypost.adapters.errors import StoreAway, StoreBusy, StoreRefused, StoreTooNew, StoreTooOld
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.postgres.errors import translated
-from waypost.adapters.postgres.jobs import SQL, PostgresJobStore
+from waypost.adapters.postgres.jobs import CLAIM, CLAIM_IN_GROUP, SQL, PostgresJobStore
 from waypost.kernel.errors import StoreTrouble
 from waypost.scaling.jobs.job import Done, Failure, Lease, NewJob
 
@@ -73,19 +73,22 @@ async def claim(jobs: PostgresJobStore, limit: int) -> list[Lease]:
 # Plans
 
 
-async def fill(admin: Any) -> None:
-    """Many that are done, some that wait, a few that are leased, of which some have expired."""
+async def fill(admin: Any, *, done: int, pending: int) -> None:
+    """Some that are done, some that wait, and a few that are leased, of which some have expired; all in one group."""
     await admin.execute(
         """
         insert into jobs (id, shard, status, not_before, created_at, finished_at, lease_until, fence)
         select gen_random_uuid(), 'ocm/ids:' || number, status, now(), now(),
           case status when 'done' then now() end,
           case status when 'leased' then now() + (number % 2 - 0.5) * interval '1 minute' end, number
-        from (select number, case when number > 200 then 'done' when number > 50 then 'pending' else 'leased' end
-              from generate_series(1, 20000) as number) as made (number, status)
-        """
+        from (select number, case when number <= $1 then 'done' when number <= $1 + $2 then 'pending' else 'leased' end
+              from generate_series(1, $1 + $2 + 50) as number) as made (number, status)
+        """,
+        done,
+        pending,
     )
-    await admin.execute("analyze jobs")
+    await admin.execute("insert into job_groups select 'one', id, '{}' from jobs")
+    await admin.execute("analyze jobs, job_groups")
 
 
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -95,8 +98,7 @@ def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 async def plan_of(admin: Any, statement: str, *arguments: object) -> list[dict[str, Any]]:
-    async with admin.transaction():
-        [[text]] = await admin.fetch(f"explain (format json) {SQL[statement]}", *arguments)
+    [[text]] = await admin.fetch(f"explain (format json) {statement}", *arguments)
     return list(nodes(json.loads(text)[0]["Plan"]))
 
 
@@ -109,23 +111,34 @@ def tables_read_whole(plan: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
-async def test_a_claim_reads_the_partial_indexes_and_never_the_finished_jobs(admin: Any, mode: str) -> None:
-    await fill(admin)
+@pytest.mark.parametrize(("done", "pending"), [(20_000, 200), (200, 20_000)])
+async def test_a_claim_reads_the_partial_indexes_and_never_the_whole_table(
+    admin: Any, mode: str, done: int, pending: int
+) -> None:
+    await fill(admin, done=done, pending=pending)
     await admin.execute(f"set plan_cache_mode = {mode}")
-    look = True
-    plan = await plan_of(admin, "claim", "me", 10, 30.0, 5, None, look)
-    assert indexes_in(plan) == {"jobs_pending", "jobs_leased", "jobs_pkey"}
+    only_expired = False
+    plan = await plan_of(admin, CLAIM, "me", 10, 30.0, 5, None, only_expired)
+    assert indexes_in(plan) >= {"jobs_pending", "jobs_leased", "jobs_pkey"}
+    assert tables_read_whole(plan) == []
+
+
+async def test_a_claim_for_a_large_group_does_not_read_all_of_it(admin: Any) -> None:
+    await fill(admin, done=200, pending=20_000)
+    only_expired = False
+    plan = await plan_of(admin, CLAIM_IN_GROUP, "me", 10, 30.0, 5, "one", only_expired)
+    assert indexes_in(plan) >= {"jobs_pending", "jobs_leased", "jobs_pkey"}
     assert tables_read_whole(plan) == []
 
 
 @pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
 async def test_renewing_and_completing_look_jobs_up_by_id(admin: Any, mode: str) -> None:
-    await fill(admin)
+    await fill(admin, done=20_000, pending=200)
     await admin.execute(f"set plan_cache_mode = {mode}")
     found = await admin.fetch("select id, fence from jobs where status = 'leased' limit 10")
     ids, fences = [row["id"] for row in found], [row["fence"] for row in found]
     for statement, arguments in {"renew": (ids, fences, 30.0), "complete": (ids, fences, [])}.items():
-        plan = await plan_of(admin, statement, *arguments)
+        plan = await plan_of(admin, SQL[statement], *arguments)
         # The index of the leased has the ids too, and is the smaller one.
         assert indexes_in(plan) <= {"jobs_pkey", "jobs_leased"}
         assert all("(id = " in node["Index Cond"] for node in plan if "Index Name" in node)
@@ -154,7 +167,7 @@ async def test_renewals_stay_on_their_page_and_leave_the_indexes_alone(
 
 
 async def everybody_moves_on(admin: Any) -> None:
-    """Until the transactions of other tests have ended, which need the rows as they were: renewals are seconds apart."""
+    """Until transactions of other tests that need the rows as they were have ended: renewals are seconds apart."""
     now = await admin.fetchval("select pg_snapshot_xmax(pg_current_snapshot())::text")
     await until(admin, "select pg_snapshot_xmin(pg_current_snapshot()) >= $1::text::xid8", now)
 
@@ -198,7 +211,7 @@ async def test_a_hundred_jobs_are_enqueued_claimed_renewed_and_completed_with_a_
     await go_through([f"{shard}/first:1" for shard in MANY])  # the driver asks about types once a connection
     async with statements(database) as sent:
         await go_through(MANY)
-    assert sent == [SQL["add"], SQL["claim"], SQL["renew"], SQL["complete"]]
+    assert sent == [SQL["add"], CLAIM, SQL["renew"], SQL["complete"]]
 
 
 async def test_what_was_counted_on_many_is_added_up_for_each(jobs: PostgresJobStore) -> None:
@@ -211,15 +224,28 @@ async def test_what_was_counted_on_many_is_added_up_for_each(jobs: PostgresJobSt
     assert sorted(found) == [(number + 1, 7) for number in range(100)]
 
 
-async def test_while_there_is_plenty_to_do_a_claim_only_looks_for_expired_leases_now_and_then(
-    jobs: PostgresJobStore, database: PostgresDatabase, admin: Any
+async def test_a_claim_comes_to_the_expired_when_there_is_room_after_the_due(
+    jobs: PostgresJobStore, admin: Any
 ) -> None:
     await enqueue(jobs, MANY[:5])
     await claim(jobs, 2)
-    await admin.execute("update jobs set lease_until = now() - interval '1 second' where status = 'leased'")
+    await expire(admin)
     assert [lease.attempts for lease in await claim(jobs, 2)] == [1, 1]
-    # The next one is not filled by those that are due, and so looks at once.
-    assert [lease.attempts for lease in await claim(jobs, 5)] == [1, 2, 2]
+    assert [lease.attempts for lease in await claim(jobs, 5)] == [2, 2, 1]
+
+
+async def test_behind_a_backlog_the_expired_do_not_wait_for_ever(jobs: PostgresJobStore, admin: Any) -> None:
+    await enqueue(jobs, MANY)
+    await claim(jobs, 2)
+    await expire(admin)
+    assert jobs._full_since
+    jobs._full_since -= 2
+    assert [lease.attempts for lease in await claim(jobs, 3)] == [2, 2, 1]
+    assert [lease.attempts for lease in await claim(jobs, 3)] == [1, 1, 1]
+
+
+async def expire(admin: Any) -> None:
+    await admin.execute("update jobs set lease_until = now() - interval '1 second' where status = 'leased'")
 
 
 # Many at once

@@ -11,7 +11,7 @@ from waypost.importing.geography import (
     FLOOR_DEPTH,
     MOST_CELLS,
     PLAN_DEPTH,
-    BadBox,
+    BadArea,
     Box,
     Cell,
     cell_of,
@@ -166,12 +166,12 @@ def test_covers_are_as_documented(box: str, cells: list[str]) -> None:
     ],
 )
 def test_what_is_no_box_is_refused(text: str, reason: str) -> None:
-    with pytest.raises(BadBox, match=reason) as refusal:
+    with pytest.raises(BadArea, match=reason) as refusal:
         Box.parse(text)
-    assert (refusal.value.slug, refusal.value.exit_code, refusal.value.parameter) == ("bad-box", 2, "bbox")
+    assert (refusal.value.slug, refusal.value.exit_code, refusal.value.parameter) == ("bad-area", 2, "bbox")
 
 
 @pytest.mark.parametrize("sides", [(math.nan, 0, 1, 1), (0, math.nan, 1, 1), (0, 0, math.inf, 1), (0, 0, 1, math.nan)])
 def test_what_is_no_number_is_no_side_of_a_box(sides: Any) -> None:
-    with pytest.raises(BadBox):
+    with pytest.raises(BadArea):
         Box(*sides)

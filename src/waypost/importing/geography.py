@@ -30,10 +30,10 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*", re.ASCII)
 _SIDES = 4
 
 
-class BadBox(AskedWrongly):
-    """The box cannot be understood, or lies outside the globe."""
+class BadArea(AskedWrongly):
+    """The box to import cannot be understood, or lies outside the globe."""
 
-    slug = "bad-box"
+    slug = "bad-area"
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}; write it as west,south,east,north: 5.8,47.2,15.1,55.1", parameter="bbox")
@@ -50,11 +50,11 @@ class Box(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         lons, lats = (self.west, self.east), (self.south, self.north)
         if not all(math.isfinite(lon) and abs(lon) <= EAST for lon in lons):
-            raise BadBox(f"longitudes go from -180 to 180, and the box has {self.west} and {self.east}")
+            raise BadArea(f"longitudes go from -180 to 180, and the box has {self.west} and {self.east}")
         if not all(math.isfinite(lat) and abs(lat) <= NORTH for lat in lats):
-            raise BadBox(f"latitudes go from -90 to 90, and the box has {self.south} and {self.north}")
+            raise BadArea(f"latitudes go from -90 to 90, and the box has {self.south} and {self.north}")
         if self.south > self.north:
-            raise BadBox(f"the box's south, {self.south}, lies north of its north, {self.north}")
+            raise BadArea(f"the box's south, {self.south}, lies north of its north, {self.north}")
 
     def spans(self) -> Sequence[tuple[float, float]]:
         """Its longitudes, from west to east, in parts that do not cross the antimeridian."""
@@ -66,7 +66,7 @@ class Box(msgspec.Struct, frozen=True):
     def parse(cls, text: str) -> "Box":
         parts = text.split(",")
         if len(parts) != _SIDES or not all(_NUMBER.fullmatch(part) for part in parts):
-            raise BadBox(f"{text[:80]!r} is not a box of four numbers")
+            raise BadArea(f"{text[:80]!r} is not a box of four numbers")
         return cls(*map(float, parts))
 
 

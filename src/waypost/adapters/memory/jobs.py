@@ -108,6 +108,10 @@ class MemoryJobStore:
                 self.jobs[job.id] = replace(job, status="pending", lease_owner=None, lease_until=None)
             return len(left)
 
+    async def raise_fences(self, above: int) -> None:
+        with self._lock:
+            self._fence = max(self._fence, above)
+
     async def revive(self, shards: Collection[str] | None = None) -> int:
         with self._lock:
             dead = [

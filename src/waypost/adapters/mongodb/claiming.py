@@ -107,6 +107,10 @@ class Claims:
         leases = [to_lease(job) async for job in self._jobs.find(ours, LEASE_FIELDS, hint="_id_")]
         return sorted(leases, key=lambda each: each.fence)
 
+    def forget_fences(self) -> None:
+        """Those reserved may be too low now."""
+        self._fences = range(0)
+
     async def _take_fences(self, count: int) -> int:
         """The first of so many fences that no lease has had; those that stay unused are skipped for ever."""
         if len(self._fences) < count:

@@ -30,7 +30,7 @@ from waypost.kernel.ids import new_id
 from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
 
-# What a worker waits for, and what reads or changes a large part of the store (the server ends a transaction then too).
+# Seconds for what a worker waits for, and for what reads or changes a large part of the store.
 _QUICK, _LONG = 10, 60
 # Jobs that are enqueued in one transaction: a larger one would have to fit in the server's cache.
 _AT_ONCE = 1000
@@ -44,7 +44,6 @@ class MongoJobStore:
         self._jobs = database.jobs
         self._claims = Claims(database)
 
-    @at_the_border(_LONG)
     async def enqueue(self, jobs: Sequence[NewJob], *, group: str | None = None) -> int:
         """A job and its group's wish for it are one atomic step; so are a thousand jobs, but not more.
 
@@ -52,7 +51,7 @@ class MongoJobStore:
         """
         groups = [] if group is None else [group]
         parts = [jobs[start : start + _AT_ONCE] for start in range(0, len(jobs), _AT_ONCE)]
-        return sum([await self._database.transaction(partial(self._add, part, groups)) for part in parts])
+        return sum([await self._add_together(part, groups) for part in parts])
 
     @at_the_border(_QUICK)
     async def claim(
@@ -126,6 +125,11 @@ class MongoJobStore:
         left = {"status": "leased", "lease_owner": owner}
         return (await self._jobs.update_many(left, {"$set": {**NO_LEASE, "status": "pending"}})).modified_count
 
+    @at_the_border(_QUICK)
+    async def raise_fences(self, above: int) -> None:
+        await self._database.counters.update_one({"_id": "fence"}, {"$max": {"last": above}})
+        self._claims.forget_fences()
+
     @at_the_border(_LONG)
     async def revive(self, shards: Collection[str] | None = None) -> int:
         dead: Document = {"status": "dead"}
@@ -189,6 +193,10 @@ class MongoJobStore:
         if changed is None:
             raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is no longer ours")
         return changed
+
+    @at_the_border(_QUICK)
+    async def _add_together(self, jobs: Sequence[NewJob], groups: Sequence[str]) -> int:
+        return await self._database.transaction(partial(self._add, jobs, groups))
 
     async def _add(self, jobs: Sequence[NewJob], groups: Sequence[str], session: AsyncClientSession) -> int:
         # A shard that is named twice is wanted once, as it was named first.

@@ -103,7 +103,11 @@ def _driver_options(url: str) -> tuple[str, dict[str, Any]]:
     parameters = dict(parse_qsl(query))
     cache = int(parameters.pop(_STATEMENT_CACHE, "100"))
     rest = f"?{urlencode(parameters)}" if parameters else ""
-    return address + rest, {_STATEMENT_CACHE: cache, "command_timeout": _COMMAND_SECONDS}
+    options: dict[str, Any] = {_STATEMENT_CACHE: cache, "command_timeout": _COMMAND_SECONDS}
+    if cache:
+        # Compiling a statement takes longer than running any of ours. (A pooler refuses a connection that sets this.)
+        options["server_settings"] = {"jit": "off"}
+    return address + rest, options
 
 
 def _name(url: str) -> str:

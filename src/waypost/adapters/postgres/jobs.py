@@ -16,9 +16,11 @@ from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJo
 from waypost.scaling.jobs.store import Capabilities
 
 SQL = load_queries(__package__, "jobs.sql")
+CLAIM = SQL["claim"].replace("{due}", SQL["due"])
+CLAIM_IN_GROUP = SQL["claim"].replace("{due}", SQL["due_in_group"])
 
 _POLL_SECONDS = 0.25
-_LOOK_SECONDS = 1.0
+_BACKLOG_SECONDS = 1.0
 # For statements that may touch every job there is.
 _BULK_SECONDS = 120.0
 _counters = msgspec.json.Decoder(dict[str, int])
@@ -28,8 +30,8 @@ class PostgresJobStore:
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._wakeups = database.listen("waypost_jobs") if database.hears else None
-        self._was_full = False
-        self._look_again_at = 0.0
+        # Since when claims have been filled by what is due.
+        self._full_since: float | None = None
         self.capabilities = Capabilities(notifies=database.hears, durable=True)
 
     async def enqueue(self, jobs: Sequence[NewJob], *, group: str | None = None) -> int:
@@ -50,28 +52,32 @@ class PostgresJobStore:
     ) -> Sequence[Lease]:
         if self._wakeups:
             self._wakeups.forget()
-        look = self._is_time_to_look()
-        leases = await self._claim(owner, limit, lease, max_attempts, group, look=look)
-        if not look and len(leases) < limit:
-            more = await self._claim(owner, limit - len(leases), lease, max_attempts, group, look=True)
-            leases = [*leases, *more]
-        self._was_full = len(leases) == limit
+        leases: list[Lease] = []
+        if self._expired_wait_too_long():
+            leases += await self._claim(owner, limit, lease, max_attempts, group, only_expired=True)
+        if len(leases) < limit:
+            leases += await self._claim(owner, limit - len(leases), lease, max_attempts, group, only_expired=False)
+        if len(leases) < limit:
+            self._full_since = None
+        elif self._full_since is None:
+            self._full_since = monotonic()
         return leases
 
-    def _is_time_to_look(self) -> bool:
-        """Whether to look for expired leases too: that reads every lease there is.
+    def _expired_wait_too_long(self) -> bool:
+        """A claim comes to the expired only when there is room after the due: it has to read every lease there is.
 
-        While there is plenty to do they can wait a moment, so that the cost of each claim does not grow with the fleet.
+        So while there is always more to do than fits, it has to be asked for them now and then.
         """
-        if self._was_full and monotonic() < self._look_again_at:
+        if self._full_since is None or monotonic() < self._full_since + _BACKLOG_SECONDS:
             return False
-        self._look_again_at = monotonic() + _LOOK_SECONDS
+        self._full_since = None
         return True
 
     async def _claim(
-        self, owner: str, limit: int, lease: float, max_attempts: int, group: str | None, *, look: bool
+        self, owner: str, limit: int, lease: float, max_attempts: int, group: str | None, *, only_expired: bool
     ) -> list[Lease]:
-        rows = await self._database.fetch(SQL["claim"], owner, limit, lease, max_attempts, group, look)
+        sql = CLAIM if group is None else CLAIM_IN_GROUP
+        rows = await self._database.fetch(sql, owner, limit, lease, max_attempts, group, only_expired)
         leases = [Lease(str(job_id), shard, fence, attempts, cursor) for job_id, shard, fence, attempts, cursor in rows]
         # Fences were drawn in the order of the claim; an update returns its rows in whichever order it met them.
         leases.sort(key=lambda each: each.fence)
@@ -118,6 +124,10 @@ class PostgresJobStore:
     async def release_owner(self, owner: str) -> int:
         [row] = await self._database.fetch(SQL["release_owner"], owner)
         return int(row["released"])
+
+    async def raise_fences(self, above: int) -> None:
+        if above > 0:
+            await self._database.fetch(SQL["raise_fences"], above)
 
     async def revive(self, shards: Collection[str] | None = None) -> int:
         chosen = None if shards is None else list(shards)

@@ -34,16 +34,34 @@ where wanting.job_id = $1 and part.shard = any($2::text[])
 order by wanting.group_id, part.id
 on conflict do nothing;
 
--- claim: lease the expired, when asked to look for them, then the due in order; bury the exhausted
-with expired as materialized (
+-- due: the part of a claim that takes what is pending and due, in order
+select id from jobs
+where status = 'pending' and not_before <= now()
+order by priority desc, not_before, id
+limit case when $6::boolean then 0 else $2::bigint end
+for no key update skip locked
+
+-- due_in_group: the same, of one group; apart, so that the planner may begin with the group where it is the smaller set
+select id from jobs
+where status = 'pending' and not_before <= now()
+  and exists (select from job_groups where group_id = $5 and job_id = jobs.id)
+order by priority desc, not_before, id
+limit case when $6::boolean then 0 else $2::bigint end
+for no key update of jobs skip locked
+
+-- claim: lease the due, unless only the expired are asked for; then, while there is room, the expired; bury the exhausted
+with due as materialized (
+  -- Materialized, because the planner may otherwise run the choice more than once, and claim more than asked for.
+  {due}
+),
+expired as materialized (
   select id, attempts >= $4 as exhausted from jobs
   where status = 'leased' and lease_until < now()
     and (attempts >= $4 or $5::text is null
          or exists (select from job_groups where group_id = $5 and job_id = jobs.id))
-  limit case when $6::boolean then $2::bigint else 0 end
+  limit $2::bigint - (select count(*) from due)
   for no key update skip locked
 ),
--- Workers of theirs stopped without a word too often in a row.
 buried as (
   update jobs
   set status = 'dead', lease_owner = null, lease_until = null, finished_at = now(), last_error_at = now(),
@@ -52,19 +70,11 @@ buried as (
   from expired
   where jobs.id = expired.id and exhausted
 ),
--- Materialized, because the planner may otherwise run the choice more than once, and claim more than asked for.
-due as materialized (
-  select id from jobs
-  where status = 'pending' and not_before <= now()
-    and ($5::text is null or exists (select from job_groups where group_id = $5 and job_id = jobs.id))
-  order by priority desc, not_before, id
-  limit $2::bigint - (select count(*) from expired where not exhausted)
-  for no key update skip locked
-),
--- A fence is drawn once its job is locked, and so is larger than any that the job had.
 chosen as materialized (
+  -- A fence is drawn once its job is locked, and so is larger than any that the job had. From an array, because the
+  -- planner takes it for short, and so never reads the whole table to find these few.
   select id, nextval('fences') as fence
-  from (select id from expired where not exhausted union all select id from due) as locked
+  from unnest(array(select id from expired where not exhausted union all select id from due)) as id
 )
 update jobs
 set status = 'leased', lease_owner = $1, lease_until = now() + make_interval(secs => $3), fence = chosen.fence,
@@ -138,6 +148,9 @@ with released as (
 )
 select count(*) as released, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from released;
 
+-- raise_fences: at least to where another store has seen them
+select setval('fences', $1) from fences where last_value < $1;
+
 -- revive: dead jobs get another chance
 with revived as (
   update jobs set status = 'pending', attempts = 0, not_before = now(), finished_at = null
@@ -174,9 +187,9 @@ with members as materialized (
   where group_id = $1
 ),
 counted as (
-  select key, value::bigint as number from members, jsonb_each_text(counters)
+  select key, value::bigint as number from members, jsonb_each_text(counters) where counters <> counters_before
   union all
-  select key, -value::bigint from members, jsonb_each_text(counters_before)
+  select key, -value::bigint from members, jsonb_each_text(counters_before) where counters <> counters_before
 )
 select true as is_status, status as name, count(*) as number from members group by status
 union all

@@ -113,6 +113,9 @@ class SqliteJobStore:
     async def release_owner(self, owner: str) -> int:
         return await self._database.write(lambda tx: tx.execute(SQL["release_owner"], {"owner": owner}).rowcount)
 
+    async def raise_fences(self, above: int) -> None:
+        await self._database.write(lambda tx: tx.execute(SQL["raise_fences"], {"above": above}).rowcount)
+
     async def revive(self, shards: Collection[str] | None = None) -> int:
         chosen = None if shards is None else msgspec.json.encode(list(shards)).decode()
         return await self._database.write(

@@ -38,6 +38,9 @@ limit :limit;
 -- take_fences: a run of fences that no lease has had
 update fences set last = last + :count returning last;
 
+-- raise_fences: at least to where another store has seen them
+update fences set last = max(last, :above);
+
 -- lease: give a job to an owner
 update jobs
 set status = 'leased', lease_owner = :owner, lease_until = :until, fence = :fence,

@@ -72,6 +72,10 @@ class JobStore(Protocol):
         """Release whatever a worker of this name left behind. Only for a name that is known to be dead."""
         ...
 
+    async def raise_fences(self, above: int) -> None:
+        """Fences given from now on are larger than this one, the highest that another store has seen."""
+        ...
+
     async def revive(self, shards: Collection[str] | None = None) -> int:
         """Dead → pending with no attempts counted, for these shards or all; returns how many."""
         ...

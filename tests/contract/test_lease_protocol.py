@@ -1,0 +1,244 @@
+"""The lease protocol as a machine: whatever workers do in whatever order, paused, late, deaf or doubled, each store
+agrees with a plain model of it.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from support.job_stores import JOB_STORES, JobBackend
+from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob, Status
+
+LEASE = 30.0
+MAX_ATTEMPTS = 3
+SHARDS = [f"ocm/country:DE/ids:{number}..{number + 1}" for number in range(4)]
+FAILURE = Failure("provider-unavailable", "it is away")
+
+
+@dataclass
+class Known:
+    """What the model knows of one job."""
+
+    status: Status = "pending"
+    fence: int = 0
+    attempts: int = 0
+    attempts_total: int = 0
+    cursor: str | None = None
+    counted: int = 0
+    # in seconds of the model's clock
+    lease_until: float = 0.0
+    due: float = 0.0
+
+
+@dataclass
+class Model:
+    now: float = 0.0
+    jobs: dict[str, Known] = field(default_factory=dict)
+    highest_fence: int = 0
+
+    def holds(self, lease: Lease) -> bool:
+        job = self.jobs[lease.shard]
+        return job.status == "leased" and job.fence == lease.fence
+
+    def claimable(self) -> set[str]:
+        return {
+            shard
+            for shard, job in self.jobs.items()
+            if (job.status == "pending" and job.due <= self.now)
+            or (job.status == "leased" and job.lease_until < self.now and job.attempts < MAX_ATTEMPTS)
+        }
+
+    def bury(self) -> None:
+        for job in self.jobs.values():
+            if job.status == "leased" and job.lease_until < self.now and job.attempts >= MAX_ATTEMPTS:
+                job.status = "dead"
+
+
+class LeaseProtocol(RuleBasedStateMachine):
+    """Every lease ever given is kept in `leases`: any of them may come back at any time, however late."""
+
+    backend_name = "memory"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loop = asyncio.new_event_loop()
+        self._stack = AsyncExitStack()
+        self.model = Model()
+        self.leases: list[Lease] = []
+
+    def run(self, work: Awaitable[Any]) -> Any:
+        async def waited() -> Any:
+            return await work
+
+        return self._loop.run_until_complete(waited())
+
+    @initialize()
+    def open(self) -> None:
+        folder = self._stack.enter_context(tempfile.TemporaryDirectory())
+        self.backend: JobBackend = self.run(
+            self._stack.enter_async_context(JOB_STORES[self.backend_name](Path(folder)))
+        )
+        self.jobs = self.backend.jobs
+
+    def teardown(self) -> None:
+        self.run(self._stack.aclose())
+        self.run(self._loop.shutdown_default_executor())
+        self._loop.close()
+
+    @rule(chosen=st.sets(st.sampled_from(SHARDS), min_size=1))
+    def enqueue(self, chosen: set[str]) -> None:
+        new = self.run(self.jobs.enqueue([NewJob(shard) for shard in sorted(chosen)], group="one"))
+        fresh = chosen - self.model.jobs.keys()
+        assert new == len(fresh)
+        self.model.jobs |= {shard: Known(due=self.model.now) for shard in fresh}
+
+    @rule(limit=st.integers(1, 5))
+    def claim(self, limit: int) -> None:
+        leases = self.run(self.jobs.claim("somebody", limit=limit, lease=LEASE, max_attempts=MAX_ATTEMPTS))
+        self.model.bury()
+        claimable = self.model.claimable()
+        assert {lease.shard for lease in leases} <= claimable
+        assert len(leases) == min(limit, len(claimable))
+        for lease in leases:
+            job = self.model.jobs[lease.shard]
+            assert lease.fence > self.model.highest_fence or lease.fence > job.fence
+            assert lease.cursor == job.cursor
+            job.status, job.fence, job.lease_until = "leased", lease.fence, self.model.now + LEASE
+            job.attempts += 1
+            job.attempts_total += 1
+            assert lease.attempts == job.attempts
+        self.model.highest_fence = max([self.model.highest_fence, *(lease.fence for lease in leases)])
+        self.leases += leases
+
+    @rule(seconds=st.sampled_from([10.0, 31.0, 100.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.run(self.backend.age(seconds))
+        self.model.now += seconds
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data())
+    def renew(self, data: st.DataObject) -> None:
+        """Also late ones: whoever has the newest fence keeps the lease."""
+        chosen = data.draw(
+            st.lists(st.sampled_from(self.leases), min_size=1, max_size=3, unique_by=lambda each: each.job_id)
+        )
+        kept = self.run(self.jobs.renew(chosen, lease=LEASE))
+        assert kept == {lease.job_id for lease in chosen if self.model.holds(lease)}
+        for lease in chosen:
+            if self.model.holds(lease):
+                self.model.jobs[lease.shard].lease_until = self.model.now + LEASE
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data(), twice=st.booleans())
+    def complete(self, data: st.DataObject, *, twice: bool) -> None:
+        """A reply may be lost, and then the acknowledgement is sent again."""
+        chosen = data.draw(
+            st.lists(st.sampled_from(self.leases), min_size=1, max_size=3, unique_by=lambda each: each.job_id)
+        )
+        kept = self.run(self.jobs.complete([Done(lease, {"pages": 1}) for lease in chosen]))
+        assert kept == {lease.job_id for lease in chosen if self.model.holds(lease)}
+        for lease in chosen:
+            if self.model.holds(lease):
+                self._end(lease, "done")
+        if twice:
+            assert self.run(self.jobs.complete([Done(lease, {"pages": 1}) for lease in chosen])) == set()
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data())
+    def checkpoint(self, data: st.DataObject) -> None:
+        lease = data.draw(st.sampled_from(self.leases))
+        cursor = f"after:{len(self.leases)}"
+        if self._changes(lease, lambda: self.jobs.checkpoint(lease, cursor=cursor, counted={"pages": 1})):
+            job = self.model.jobs[lease.shard]
+            job.cursor, job.attempts, job.counted = cursor, 0, job.counted + 1
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data(), retry_in=st.sampled_from([None, 0.0, 50.0]))
+    def fail(self, data: st.DataObject, retry_in: float | None) -> None:
+        lease = data.draw(st.sampled_from(self.leases))
+        if self._changes(lease, lambda: self.jobs.fail(lease, FAILURE, retry_in=retry_in, counted={"pages": 1})):
+            self._end(lease, "dead" if retry_in is None else "pending", due=self.model.now + (retry_in or 0))
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data())
+    def release(self, data: st.DataObject) -> None:
+        lease = data.draw(st.sampled_from(self.leases))
+        if self._changes(lease, lambda: self.jobs.release(lease, counted={"pages": 1})):
+            self._end(lease, "pending", due=self.model.now)
+            job = self.model.jobs[lease.shard]
+            job.attempts = max(0, job.attempts - 1)
+
+    @precondition(lambda self: self.leases)
+    @rule(data=st.data())
+    def split(self, data: st.DataObject) -> None:
+        lease = data.draw(st.sampled_from(self.leases))
+        if len(self.model.jobs) > 20:
+            return
+        parts = [f"{lease.shard}/part:{number}" for number in range(2)]
+        if self._changes(lease, lambda: self.jobs.split(lease, parts, counted={"pages": 1})):
+            self._end(lease, "done")
+            for part in parts:
+                self.model.jobs.setdefault(part, Known(due=self.model.now))
+
+    @rule()
+    def revive(self) -> None:
+        dead = [job for job in self.model.jobs.values() if job.status == "dead"]
+        assert self.run(self.jobs.revive()) == len(dead)
+        for job in dead:
+            job.status, job.attempts, job.due = "pending", 0, self.model.now
+
+    @invariant()
+    def the_store_agrees_with_the_model(self) -> None:
+        if not self.model.jobs:
+            return
+        found = {job.shard: job for job in self.run(self.jobs.list(limit=1000))}
+        assert found.keys() == self.model.jobs.keys()
+        for shard, known in self.model.jobs.items():
+            job = found[shard]
+            assert (job.status, job.fence, job.cursor) == (known.status, known.fence, known.cursor), shard
+            assert (job.attempts, job.attempts_total) == (known.attempts, known.attempts_total), shard
+            assert job.counters.get("pages", 0) == known.counted, shard
+
+    def _changes(self, lease: Lease, change: Callable[[], Awaitable[None]]) -> bool:
+        """Make a fenced change; it must be refused exactly when the lease is not current."""
+        if self.model.holds(lease):
+            self.run(change())
+            return True
+        with pytest.raises(LeaseLost):
+            self.run(change())
+        return False
+
+    def _end(self, lease: Lease, status: Status, due: float = 0.0) -> None:
+        job = self.model.jobs[lease.shard]
+        job.status, job.due, job.counted = status, due, job.counted + 1
+
+
+@pytest.mark.parametrize("name", JOB_STORES)
+def test_whatever_happens_the_store_agrees_with_the_model(name: str) -> None:
+    quick = name in {"memory", "sqlite"}
+    machine = type(f"LeaseProtocolOn{name.title()}", (LeaseProtocol,), {"backend_name": name})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=30 if quick else 8,
+            stateful_step_count=30,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

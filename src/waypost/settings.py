@@ -6,10 +6,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from waypost.adapters.sources.ocm.settings import OcmSettings
+from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.importing.settings import ImportingSettings
 from waypost.kernel.configuration import Configuration, Found, SecretUrl, SettingError, setting
+from waypost.kernel.suggesting import did_you_mean
+from waypost.scaling.chores import PruneSchedule, SnapshotSchedule
 from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.ratelimit.settings import BudgetSettings
+from waypost.scaling.schedules import Schedule
 from waypost.serving.settings import ServingSettings
 from waypost.sharing.links.settings import SharingSettings
 from waypost.telemetry.settings import TelemetrySettings
@@ -39,6 +43,27 @@ class StorageSettings:
         return self.store or f"sqlite:///{self.folder / 'waypost.db'}"
 
 
+_KINDS: Mapping[str, type[WindowsSchedule | FullSchedule | SnapshotSchedule | PruneSchedule]] = {
+    kind.what: kind for kind in (WindowsSchedule, FullSchedule, SnapshotSchedule, PruneSchedule)
+}
+
+
+def _read_kind(text: str) -> str:
+    if text not in _KINDS:
+        raise ValueError(
+            f"{text[:40]!r} is nothing that can be scheduled; choose one of {', '.join(_KINDS)}."
+            f"{did_you_mean(text, _KINDS)}"
+        )
+    return text
+
+
+@dataclass(frozen=True)
+class ScheduleKind:
+    """What every table of a schedule begins with; the kind says which other fields it has."""
+
+    what: str = setting("what", "", parse=_read_kind, explain="what is scheduled")
+
+
 @dataclass(frozen=True)
 class Settings:
     storage: StorageSettings
@@ -50,6 +75,7 @@ class Settings:
     sharing: SharingSettings
     web: WebSettings
     telemetry: TelemetrySettings
+    schedules: Mapping[str, Schedule]
     found: Mapping[str, Found] = field(repr=False, compare=False)
     warnings: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
@@ -77,10 +103,16 @@ def load_settings(
         sharing=configuration.room(SharingSettings),
         web=configuration.room(WebSettings),
         telemetry=configuration.room(TelemetrySettings),
+        schedules={name: _read_schedule(configuration, name) for name in configuration.tables("schedule")},
         found=configuration.found,
     )
     configuration.refuse_unknown_names()
     return replace(settings, warnings=tuple(configuration.unknown_variables()))
+
+
+def _read_schedule(configuration: Configuration, name: str) -> Schedule:
+    table = f"schedule.{name}"
+    return configuration.room(_KINDS[configuration.room(ScheduleKind, table).what], table)
 
 
 def _choose_file(file: str | None) -> Path | None:

@@ -81,8 +81,11 @@ async def fill(admin: Any, *, done: int, pending: int) -> None:
         select gen_random_uuid(), 'ocm/ids:' || number, status, now(), now(),
           case status when 'done' then now() end,
           case status when 'leased' then now() + (number % 2 - 0.5) * interval '1 minute' end, number
-        from (select number, case when number <= $1 then 'done' when number <= $1 + $2 then 'pending' else 'leased' end
-              from generate_series(1, $1 + $2 + 50) as number) as made (number, status)
+        from (
+          select number,
+            case when number <= $1::int then 'done' when number <= $1::int + $2::int then 'pending' else 'leased' end
+          from generate_series(1, $1::int + $2::int + 50) as number
+        ) as made (number, status)
         """,
         done,
         pending,

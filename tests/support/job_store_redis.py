@@ -15,18 +15,24 @@ from waypost.scaling.jobs.store import JobStore
 
 # KEYS[1] is the root of the namespace's keys, ARGV[1] how many microseconds to go back.
 _AGE = """
-local function back(pattern)
-  for _, key in ipairs(redis.call('KEYS', pattern)) do
-    for _, id in ipairs(redis.call('ZRANGE', key, 0, -1)) do
-      redis.call('ZINCRBY', key, -ARGV[1], id)
-    end
+local function back(set, id)
+  if redis.call('ZSCORE', set, id) then
+    redis.call('ZINCRBY', set, -ARGV[1], id)
   end
 end
-back(KEYS[1] .. ':leased*')
-back(KEYS[1] .. ':pending:*')
-back(KEYS[1] .. ':ended:*')
+
 for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. ':ids', 0, -1)) do
   local job = KEYS[1] .. ':job:' .. id
+  local found = redis.call('HMGET', job, 'status', 'priority', 'groups')
+  local pools = { '' }
+  for _, group in ipairs(cjson.decode(found[3] or '[]')) do
+    pools[#pools + 1] = ':' .. group
+  end
+  for _, pool in ipairs(pools) do
+    back(KEYS[1] .. ':leased' .. pool, id)
+    back(KEYS[1] .. ':pending:' .. found[2] .. pool, id)
+  end
+  back(KEYS[1] .. ':ended:' .. found[1], id)
   for _, field in ipairs({ 'lease_until', 'not_before', 'finished_at' }) do
     if (redis.call('HGET', job, field) or '') ~= '' then
       redis.call('HINCRBY', job, field, -ARGV[1])

@@ -62,6 +62,11 @@ class Setting:
     explain: str
     variable: str
 
+    def below(self, table: str) -> "Setting":
+        """The same setting inside a table of the file that a person has named."""
+        name = f"{table}.{self.name}"
+        return dataclasses.replace(self, name=name, variable=PREFIX + re.sub(r"\W", "_", name).upper())
+
     def read(self, text: str, origin: str) -> Any:
         try:
             return self.parse(text)
@@ -108,11 +113,19 @@ class Configuration:
         self._flags = flags
         self._environ = environ
         self._path = file
-        self._file = dict(_flatten(_read_toml(file))) if file else {}
+        self._tables = _read_toml(file) if file else {}
+        self._file = dict(_flatten(self._tables))
         self.found: dict[str, Found] = {}
 
-    def room(self, room: type[Room]) -> Room:
-        return room(**{field: self._find(declared) for field, declared in settings_of(room)})
+    def room(self, room: type[Room], table: str | None = None) -> Room:
+        """A room of its own, or one for a table that the file has: `schedule.hourly`."""
+        declared = ((field, each.below(table) if table else each) for field, each in settings_of(room))
+        return room(**{field: self._find(each) for field, each in declared})
+
+    def tables(self, above: str) -> list[str]:
+        """The names of the tables that the file has below this one."""
+        found = self._tables.get(above)
+        return [name for name, value in found.items() if isinstance(value, dict)] if isinstance(found, dict) else []
 
     def _find(self, declared: Setting) -> Any:
         raw: Any

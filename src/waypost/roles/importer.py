@@ -14,7 +14,7 @@ from waypost.importing.plan import Plan, describe
 from waypost.importing.progress import Progress, measure
 from waypost.importing.source import ProviderRefused, Scope, Source
 from waypost.kernel.clock import monotonic, utc_now
-from waypost.kernel.errors import Forbidden
+from waypost.kernel.errors import Forbidden, TerminalError
 from waypost.kernel.ids import new_id
 from waypost.roles.running import Stop
 from waypost.scaling.jobs.job import NewJob, Tally
@@ -47,6 +47,12 @@ async def plan(settings: Settings, source: str, scope: Scope) -> Plan:
         return describe(opened.name, shards, settings.budget.ocm)
 
 
+class JobsLost(TerminalError):
+    """Jobs were enqueued and are gone: the store was flushed, or restored from an older state."""
+
+    slug = "jobs-lost"
+
+
 class Importer:
     """One import over a scope. `owner` is the name its leases are held under."""
 
@@ -74,6 +80,11 @@ class Importer:
             after = await self._stores.jobs.tally(import_id)
             await self._stores.imports.finish(import_id, _status(after))
             on_progress(self._measure(after, before, started))
+        if after.total < len(shards):
+            raise JobsLost(
+                f"the job store has lost {len(shards) - after.total} of this import's {len(shards)} jobs",
+                next_step="find out why it forgets, then start the import again: the places know how far they are",
+            )
         return report(import_id, after, monotonic() - started)
 
     async def _check(self) -> None:

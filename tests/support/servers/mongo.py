@@ -22,23 +22,42 @@ def _program() -> str:
     return str(Path(next(iter(places))) / "bin" / "mongod")
 
 
-def _start(folder: Path) -> str:
-    port = free_port()
-    (folder / "data").mkdir()
-    command = [_program(), "--dbpath", str(folder / "data"), "--port", str(port), "--bind_ip", "127.0.0.1"]
-    quiet = ["--replSet", "rs0", "--unixSocketPrefix", str(folder), "--wiredTigerCacheSizeGB", "0.25"]
-    member = {"_id": 0, "host": f"127.0.0.1:{port}"}
+def command(port: int, folder: Path) -> list[str]:
+    """How one is started on this port; what it keeps goes into the folder."""
+    (folder / "data").mkdir(exist_ok=True)
+    place = ["--dbpath", str(folder / "data"), "--port", str(port), "--bind_ip", "127.0.0.1"]
+    quiet = ["--unixSocketPrefix", str(folder), "--wiredTigerCacheSizeGB", "0.25"]
+    return [_program(), *place, "--replSet", "rs0", *quiet]
+
+
+def answers(port: int) -> bool:
+    return _asked(port, "ping") is not None
+
+
+def accepts_writes(port: int) -> bool:
+    """Whether it has made itself the primary of its set of one."""
+    return bool((_asked(port, "hello") or {}).get("isWritablePrimary"))
+
+
+def initiate(port: int) -> None:
+    """Make it a replica set of one."""
+    with MongoClient[dict[str, object]](f"mongodb://127.0.0.1:{port}/?directConnection=true") as client:
+        member = {"_id": 0, "host": f"127.0.0.1:{port}"}
+        client.admin.command("replSetInitiate", {"_id": "rs0", "members": [member]})
+
+
+def _asked(port: int, question: str) -> dict[str, object] | None:
     with MongoClient[dict[str, object]](
         f"mongodb://127.0.0.1:{port}/?directConnection=true", serverSelectionTimeoutMS=500
     ) as client:
+        try:
+            return client.admin.command(question)
+        except PyMongoError:
+            return None
 
-        def is_up() -> bool:
-            try:
-                client.admin.command("ping")
-            except PyMongoError:
-                return False
-            return True
 
-        supervised(folder, command + quiet, is_up)
-        client.admin.command("replSetInitiate", {"_id": "rs0", "members": [member]})
+def _start(folder: Path) -> str:
+    port = free_port()
+    supervised(folder, command(port, folder), lambda: answers(port))
+    initiate(port)
     return f"mongodb://127.0.0.1:{port}/?replicaSet=rs0"

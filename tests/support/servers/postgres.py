@@ -63,13 +63,29 @@ def _own(folder: Path) -> None:
         shutil.chown(folder, "postgres", "postgres")
 
 
-def _start_primary(folder: Path) -> str:
+def make_cluster(folder: Path, port: int) -> None:
+    """An empty cluster in the folder, to be served on this port."""
     _own(folder)
-    port, data = free_port(), folder / "data"
+    data = folder / "data"
     _run(_programs() / "initdb", "-D", data, "-U", "app", "--auth=trust", "--no-sync", "-E", "UTF8", folder=folder)
     with (data / "postgresql.conf").open("a") as configuration:
         configuration.write(_CONFIGURATION.format(port=port, folder=folder))
-    _serve(folder, data, port)
+
+
+def command(folder: Path) -> list[str]:
+    """How the cluster in the folder is served."""
+    return [*_as_user(), str(_programs() / "postgres"), "-D", str(folder / "data")]
+
+
+def answers(port: int) -> bool:
+    ready = [str(_programs() / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    return subprocess.run(ready, check=False).returncode == 0
+
+
+def _start_primary(folder: Path) -> str:
+    port = free_port()
+    make_cluster(folder, port)
+    supervised(folder, command(folder), lambda: answers(port))
     return f"postgresql://app@127.0.0.1:{port}"
 
 
@@ -81,14 +97,5 @@ def _start_replica(folder: Path, source: str) -> str:
     _run(_programs() / "pg_basebackup", *copy, "-C", "-S", f"replica_{port}", folder=folder)
     with (data / "postgresql.conf").open("a") as configuration:
         configuration.write(f"\nport = {port}\nunix_socket_directories = '{folder}'\n")
-    _serve(folder, data, port)
+    supervised(folder, command(folder), lambda: answers(port))
     return f"postgresql://app@127.0.0.1:{port}"
-
-
-def _serve(folder: Path, data: Path, port: int) -> None:
-    ready = [str(_programs() / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
-    supervised(
-        folder,
-        [*_as_user(), str(_programs() / "postgres"), "-D", str(data)],
-        lambda: subprocess.run(ready, check=False).returncode == 0,
-    )

@@ -11,27 +11,22 @@ def address() -> str:
     return shared("redis", _start)
 
 
+def command(port: int, folder: Path, *options: str) -> list[str]:
+    """How one is started on this port; what it keeps goes into the folder."""
+    place = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)]
+    return [find_program("redis-server"), *place, "--save", "", *options]
+
+
+def answers(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+            connection.sendall(b"PING\r\n")
+            return connection.recv(16).startswith(b"+PONG")
+    except OSError:
+        return False
+
+
 def _start(folder: Path) -> str:
     port = free_port()
-    command = [
-        find_program("redis-server"),
-        "--port",
-        str(port),
-        "--bind",
-        "127.0.0.1",
-        "--save",
-        "",
-        "--dir",
-        str(folder),
-    ]
-
-    def is_up() -> bool:
-        try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
-                connection.sendall(b"PING\r\n")
-                return connection.recv(16).startswith(b"+PONG")
-        except OSError:
-            return False
-
-    supervised(folder, command, is_up)
+    supervised(folder, command(port, folder), lambda: answers(port))
     return f"redis://127.0.0.1:{port}"

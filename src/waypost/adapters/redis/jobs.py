@@ -1,4 +1,4 @@
-"""Jobs and leases on Redis: every change is one script, hence atomic; see jobs/prologue.lua for the keys.
+"""Jobs and leases on Redis: every change is one script, hence atomic; see lua/prologue.lua for the keys.
 
 They are as durable as the server's persistence. With `appendfsync everysec` a crash may forget the last second: an
 enqueued job is gone until it is scheduled again, a job that was done is done once more, and a lease that was given out
@@ -25,7 +25,7 @@ from waypost.kernel.errors import AskedWrongly
 from waypost.scaling.jobs.job import STATUSES, Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
 
-SCRIPTS = load_scripts("jobs")
+SCRIPTS = load_scripts("lua")
 
 # What one script call takes on, so that no call keeps all others waiting for long (some 20 ms).
 _CHUNK = 1000

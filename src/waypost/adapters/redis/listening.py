@@ -33,9 +33,10 @@ class Listener:
         self._heard.clear()
 
     async def close(self) -> None:
-        if self._task:
+        while self._task and not self._task.done():
+            # Again, if need be: the driver may lose a cancellation that arrives together with a message.
             self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await asyncio.wait({self._task}, timeout=0.5)
 
     async def _listen(self) -> None:
         while True:

@@ -1,0 +1,81 @@
+"""Imports by the clock: what changed at a provider, window by window, and everything once a day."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar
+
+from waypost.importing.plan import parse_countries, shards_of
+from waypost.importing.source import PlanAxis, Scope
+from waypost.kernel.configuration import setting
+from waypost.kernel.errors import AskedWrongly
+from waypost.scaling.chores import parse_time_of_day
+from waypost.scaling.jobs.shards import ShardKey
+
+_HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
+_WINDOWS = {"1h": _HOUR, "1d": _DAY}
+_BY_COUNTRY: frozenset[PlanAxis] = frozenset({"country", "window"})
+
+
+def _read_countries(text: str) -> tuple[str, ...]:
+    try:
+        return parse_countries(text).countries
+    except AskedWrongly as error:
+        raise ValueError(str(error)) from None
+
+
+def _read_window(text: str) -> timedelta:
+    if text not in _WINDOWS:
+        raise ValueError(f"{text[:40]!r} is not how often a window can be asked for; choose 1h or 1d")
+    return _WINDOWS[text]
+
+
+def _read_day(text: str) -> timedelta:
+    if text != "1d":
+        raise ValueError(f"{text[:40]!r} is not how often everything can be asked for; there is 1d")
+    return _DAY
+
+
+@dataclass(frozen=True)
+class WindowsSchedule:
+    """Every hour or day that is over, once. After a time away the rest is covered with the largest windows that fit."""
+
+    what: ClassVar[str] = "windows"
+    at: ClassVar[timedelta] = timedelta()
+    # Providers' clocks are not ours, and what they have just been told may take a moment to show.
+    settling: ClassVar[timedelta] = timedelta(minutes=1)
+    source: str = setting("source", "ocm", explain="which kind of provider to ask")
+    countries: tuple[str, ...] = setting("country", "", parse=_read_countries, explain="countries, by their ISO codes")
+    every: timedelta = setting("every", "1h", parse=_read_window, explain="how often what changed is asked for")
+
+    @property
+    def scope(self) -> str:
+        return ",".join(self.countries)
+
+    def asks(self, start: datetime, end: datetime) -> Scope:
+        return Scope(self.countries, since=start, until=end)
+
+    def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:
+        return shards_of(self.asks(start, end), end.date(), None, source=self.source, plans=_BY_COUNTRY)
+
+
+@dataclass(frozen=True)
+class FullSchedule:
+    """Everything, once a day; after a time away for the latest day alone, because it brings what the others would."""
+
+    what: ClassVar[str] = "full"
+    settling: ClassVar[timedelta] = timedelta()
+    source: str = setting("source", "ocm", explain="which kind of provider to ask")
+    countries: tuple[str, ...] = setting("country", "", parse=_read_countries, explain="countries, by their ISO codes")
+    every: timedelta = setting("every", "1d", parse=_read_day, explain="how often everything is asked for")
+    at: timedelta = setting("at", "00:00", parse=parse_time_of_day, explain="when, in UTC")
+
+    @property
+    def scope(self) -> str:
+        return ",".join(self.countries)
+
+    def asks(self, start: datetime, end: datetime) -> Scope:  # noqa: ARG002 - as a window asks
+        return Scope(self.countries)
+
+    def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:
+        return shards_of(self.asks(start, end), end.date(), None, source=self.source, plans=_BY_COUNTRY)

@@ -1,0 +1,102 @@
+"""Schedules: what is due at a moment, decided from what was covered before. Nothing here asks a clock or a store.
+
+A schedule has lines, times that lie evenly in UTC, and what is due is whatever lies between the line that was covered
+last and the one that passed last. The promise is written down before its keys are enqueued: whoever comes after a crash,
+or at the same time, enqueues exactly these keys and no others, because keys depend on where the time is cut.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+import msgspec
+
+from waypost.scaling.jobs.shards import ShardKey
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Schedule(Protocol):
+    @property
+    def what(self) -> str:
+        """What it is for, in one word."""
+        ...
+
+    @property
+    def scope(self) -> str | None:
+        """What it asks for, as a person wrote it; None where there is nothing to choose."""
+        ...
+
+    @property
+    def every(self) -> timedelta:
+        """From line to line."""
+        ...
+
+    @property
+    def at(self) -> timedelta:
+        """From midnight in UTC to one of the lines."""
+        ...
+
+    @property
+    def settling(self) -> timedelta:
+        """From a line to the moment at which what lies before it is due."""
+        ...
+
+    def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:
+        """What covers the time between two lines; the same for the same lines."""
+        ...
+
+
+class Coverage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How far a schedule is: covered up to a time, and perhaps promised up to a later one."""
+
+    covered_until: datetime | None = None
+    promised_until: datetime | None = None
+    paused: bool = False
+
+
+@dataclass(frozen=True)
+class Due:
+    """Keys to enqueue now, after which all is covered up to `end`."""
+
+    start: datetime
+    end: datetime
+    keys: tuple[ShardKey, ...]
+
+
+def last_line(schedule: Schedule, now: datetime) -> datetime:
+    """The last line before which everything is due."""
+    first = _EPOCH + schedule.at
+    return first + (now - schedule.settling - first) // schedule.every * schedule.every
+
+
+def due(schedule: Schedule, now: datetime, covered_until: datetime | None) -> Due | None:
+    """What is due since `covered_until`; at the first start, only what belongs to the last line."""
+    end = last_line(schedule, now)
+    start = covered_until or end - schedule.every
+    return Due(start, end, tuple(schedule.keys(start, end))) if start < end else None
+
+
+def next_due(schedule: Schedule, now: datetime, coverage: Coverage) -> datetime | None:
+    """When there is something to do: now at the earliest, never while paused."""
+    if coverage.paused:
+        return None
+    line = last_line(schedule, now)
+    if coverage.promised_until or coverage.covered_until is None or coverage.covered_until < line:
+        return now
+    while line <= coverage.covered_until:
+        line += schedule.every
+    return line + schedule.settling
+
+
+def promise(schedule: Schedule, now: datetime, coverage: Coverage) -> Coverage:
+    """What to write down before anything is enqueued. A promise that stands is kept before a new one is made."""
+    if coverage.paused or coverage.promised_until:
+        return coverage
+    found = due(schedule, now, coverage.covered_until)
+    return Coverage(covered_until=found.start, promised_until=found.end) if found else coverage
+
+
+def fulfil(coverage: Coverage) -> Coverage:
+    return Coverage(covered_until=coverage.promised_until, paused=coverage.paused)

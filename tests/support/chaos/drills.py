@@ -1,0 +1,162 @@
+"""The drills. Each does something terrible to the workers of an import, or to what they stand on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from support.chaos.clocks import wrong_clock
+from support.chaos.stores import JOBS, OWN_SERVERS
+from support.chaos.workload import Worker, Workload, workload
+from support.processes import eventually
+from support.proxy import BOTH_WAYS, Proxy, Way
+from support.servers.private import PrivateServer
+
+_HOUR = 3600.0
+# How long a stopped worker stays stopped, at most; with a lease of half a second it is past it in time.
+_STOPPED_SECONDS = 2.0
+_DROPPED: tuple[frozenset[Way], ...] = (BOTH_WAYS, frozenset({"requests"}), frozenset({"replies"}))
+
+
+def workers_are_killed(folder: Path, backend: str, seed: int) -> None:
+    """SIGKILL at random points, each time with a new worker in its place."""
+    with JOBS[backend]() as jobs, workload(folder, jobs.url, seed) as load:
+        load.start_workers({}, {}, {})
+        for moment in load.moments(3):
+            load.wait_for_moment(moment)
+            _kill(load, load.rng.choice(load.workers))
+            load.start_worker()
+        load.finish()
+
+
+def workers_are_stopped(folder: Path, backend: str, seed: int) -> None:
+    """SIGSTOP past the lease, until another has the shard, and SIGCONT: the stopped one still believes it holds it."""
+    with JOBS[backend]() as jobs, workload(folder, jobs.url, seed, lease="500ms") as load:
+        load.start_workers({}, {}, {})
+        overtaken = 0
+        for moment in load.moments(5):
+            load.wait_for_moment(moment)
+            overtaken += _stop_past_its_lease(load)
+            if overtaken == 2:
+                break
+        load.finish()
+        assert overtaken, "no stopped worker was overtaken, so that nothing was tried"
+
+
+def _stop_past_its_lease(load: Workload) -> bool:
+    """Whether somebody took over. Nobody can while the stopped one holds the write lock of the file with the places."""
+    worker = load.rng.choice(load.workers)
+    worker.running.signal(signal.SIGSTOP)
+    try:
+        give_up = time.monotonic() + _STOPPED_SECONDS
+        leases = load.leases()[worker.name]
+        while leases and time.monotonic() < give_up:
+            if load.overtaken(leases):
+                return True
+        return False
+    finally:
+        worker.running.signal(signal.SIGCONT)
+
+
+def the_network_fails(folder: Path, backend: str, seed: int) -> None:
+    """Two of three workers reach the job store through a network that drops, delays, cuts and refuses."""
+    with JOBS[backend]() as jobs, ExitStack() as stack:
+        proxies = [stack.enter_context(Proxy(jobs.port)) for _ in range(2)]
+        load = stack.enter_context(workload(folder, jobs.url, seed))
+        load.start_workers({}, *({"WAYPOST_JOBS": jobs.through(proxy.port)} for proxy in proxies))
+        faults = [_drop, _delay, _cut, _refuse]
+        load.rng.shuffle(faults)
+        for moment, fault in zip(load.moments(len(faults)), faults, strict=True):
+            load.wait_for_moment(moment)
+            fault(load, load.rng.choice(proxies))
+        load.finish()
+
+
+def _drop(load: Workload, proxy: Proxy) -> None:
+    before = proxy.swallowed
+    proxy.drop(load.rng.choice(_DROPPED))
+    eventually(lambda: proxy.swallowed > before, "something was sent and did not arrive")
+    load.wait_for_pages(load.evidence.pages() + load.rng.randrange(20))
+    proxy.heal()
+
+
+def _delay(load: Workload, proxy: Proxy) -> None:
+    proxy.delay(load.rng.uniform(0.02, 0.6))
+    load.wait_for_pages(load.evidence.pages() + load.rng.randrange(20))
+    proxy.heal()
+
+
+def _cut(_load: Workload, proxy: Proxy) -> None:
+    proxy.cut()
+
+
+def _refuse(load: Workload, proxy: Proxy) -> None:
+    proxy.refuse()
+    load.wait_for_pages(load.evidence.pages() + load.rng.randrange(20))
+    proxy.heal()
+
+
+def clocks_are_wrong(folder: Path, backend: str, seed: int) -> None:
+    """A worker with the right clock is killed; one an hour ahead and one an hour behind take over what it held.
+
+    By their own clocks its leases would be over at once, or not for an hour; and the one ahead would take each shard
+    from the one behind.
+    """
+    with JOBS[backend]() as jobs, workload(folder, jobs.url, seed, lease="2s") as load:
+        clocks = [wrong_clock(folder, shift) for shift in (_HOUR, -_HOUR)]
+        for clock, shift in zip(clocks, (_HOUR, -_HOUR), strict=True):
+            assert abs(_time_of_a_process_with(clock) - time.time() - shift) < 60
+        first = load.start_worker()
+        [moment] = load.moments(1)
+        load.wait_for_moment(moment)
+        held = len(load.leases()[first.name])
+        _kill(load, first)
+        load.start_workers(*clocks)
+        load.finish()
+        # With some room for a machine that is too busy to renew in time.
+        assert sum(job.attempts_total for job in load.jobs()) <= len(load.shards) + held + 2
+
+
+def the_store_restarts(folder: Path, backend: str, seed: int) -> None:
+    """The server with the jobs is killed and comes back on the same data."""
+    with OWN_SERVERS[backend]() as (url, server), workload(folder, url, seed) as load:
+        load.start_workers({}, {}, {})
+        for moment in load.moments(2):
+            load.wait_for_moment(moment)
+            _restart(server)
+        load.finish()
+
+
+def _restart(server: PrivateServer) -> None:
+    server.kill()
+    server.start()
+
+
+def _kill(load: Workload, worker: Worker) -> None:
+    worker.running.signal(signal.SIGKILL)
+    worker.running.wait()
+    load.forget(worker)
+
+
+def _time_of_a_process_with(env: dict[str, str]) -> float:
+    say = "import datetime, time; d = datetime.datetime.now().timestamp(); assert abs(d - time.time()) < 9; print(d)"
+    done = subprocess.run([sys.executable, "-c", say], env=os.environ | env, capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+Drill = Callable[[Path, str, int], None]
+
+SERVERS = ("postgres", "mongodb", "redis")
+# SQLite is a file of the worker's own machine: no network to fail, no server to restart, and no clock but the worker's.
+DRILLS: tuple[tuple[Drill, tuple[str, ...]], ...] = (
+    (workers_are_killed, ("sqlite", *SERVERS)),
+    (workers_are_stopped, ("sqlite", *SERVERS)),
+    (the_network_fails, SERVERS),
+    (clocks_are_wrong, SERVERS),
+    (the_store_restarts, SERVERS),
+)
+CASES: tuple[tuple[Drill, str], ...] = tuple((drill, backend) for drill, backends in DRILLS for backend in backends)

@@ -7,7 +7,7 @@ export PYTHON
 
 BIN := .venv/bin
 # Debian packages that tests need. (Python's own come from requirements-dev.lock.)
-TEST_PACKAGES := chromium curl postgresql redis-server
+TEST_PACKAGES := chromium curl gcc libc6-dev postgresql redis-server spin
 
 .PHONY: help
 help: ## list these commands
@@ -39,6 +39,11 @@ check: setup-dev ## format, lint, types and import rules, without the network
 	@echo "ruff check"; $(BIN)/ruff check --quiet .
 	@echo "mypy"; $(BIN)/mypy --no-error-summary
 	@echo "import-linter"; $(BIN)/lint-imports --no-cache
+
+.PHONY: proof
+proof: ## check the model of the lease protocol with Spin, with fences and without
+	@tools/install-system spin gcc libc6-dev
+	@tools/proof
 
 .PHONY: screenshots
 screenshots: ## draw the README's picture again from the running product

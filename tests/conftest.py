@@ -4,10 +4,16 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
-from support.job_stores import JOB_STORES, JobBackend
+from support.job_backend import JobBackend
+from support.job_stores import JOB_STORES
 from support.processes import Processes
 from support.stores import BACKENDS, Backend, open_backend
+
+# A busy machine is no reason for a property to fail.
+settings.register_profile("waypost", deadline=None)
+settings.load_profile("waypost")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from support.job_stores import JobBackend
+from support.job_backend import JobBackend
 from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob
 from waypost.scaling.jobs.store import JobStore
 

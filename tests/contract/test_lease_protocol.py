@@ -22,7 +22,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from support.job_stores import JOB_STORES, JobBackend
+from support.job_backend import JobBackend
+from support.job_stores import JOB_STORES
 from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob, Status
 
 LEASE = 30.0

@@ -54,3 +54,17 @@ def test_two_imports_at_once_share_the_work_and_the_budget(processes: Processes)
     assert {job["status"] for job in jobs} == {"done"}
     # Each page was asked for once: one page and one empty answer a shard, whoever did it.
     assert sum(job["counters"]["requests"] for job in jobs) == 2 * len(jobs)
+
+
+def test_a_first_ctrl_c_is_enough_while_it_waits_for_its_turn(processes: Processes) -> None:
+    provider = processes.simulator("--places", "50")
+    env = {"WAYPOST_OCM_URL": provider, "WAYPOST_BUDGET": "1/h"}
+    assert processes.run("import", "start", "--country", "DE", env=env).returncode == 0
+    # The next turn is an hour away.
+    waiting = processes.start(
+        "import", "run", "--country", "DE", "--debug", env=env | {"WAYPOST_BUDGET_MAX_WAIT": "2h"}
+    )
+    with suppress(subprocess.TimeoutExpired):
+        waiting.process.wait(timeout=2)
+    waiting.signal(signal.SIGINT)
+    assert waiting.wait() == 130

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import asyncpg  # type: ignore[import-untyped]  # it carries no types
+import asyncpg
 import pytest
 
 from support.job_store_postgres import clean_database, run
@@ -458,6 +458,11 @@ async def test_a_database_that_is_not_there_is_refused(url: str) -> None:
 async def test_a_deadlock_is_worth_another_try() -> None:
     with pytest.raises(StoreBusy), translated("here"):
         raise asyncpg.DeadlockDetectedError("deadlock detected")
+
+
+async def test_a_server_that_said_goodbye_between_two_statements_is_away() -> None:
+    with pytest.raises(StoreAway), translated("here"):
+        raise asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is in progress")
 
 
 async def test_a_message_with_a_character_that_postgresql_cannot_hold_is_kept_without_it(

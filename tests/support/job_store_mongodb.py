@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from support import job_stores  # the module, because it imports this one too
+from support.job_backend import JobBackend
 from support.servers import mongo
 from waypost.adapters.mongodb.database import MongoDatabase
 from waypost.adapters.mongodb.jobs import MongoJobStore
@@ -13,7 +13,7 @@ from waypost.scaling.jobs.store import JobStore
 
 
 @asynccontextmanager
-async def mongodb(_folder: Path) -> "AsyncIterator[job_stores.JobBackend]":
+async def mongodb(_folder: Path) -> AsyncIterator[JobBackend]:
     async with clean_url() as url, open_database(url, migrating=True) as database:
 
         @asynccontextmanager
@@ -24,7 +24,7 @@ async def mongodb(_folder: Path) -> "AsyncIterator[job_stores.JobBackend]":
         async def age(seconds: float) -> None:
             await age_mongodb(database, seconds)
 
-        yield job_stores.JobBackend(MongoJobStore(database), age, open_again)
+        yield JobBackend(MongoJobStore(database), age, open_again)
 
 
 @asynccontextmanager

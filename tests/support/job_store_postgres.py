@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import asyncpg  # type: ignore[import-untyped]  # it carries no types
+import asyncpg
 
-from support import job_stores  # the module, because it imports this one too
+from support.job_backend import JobBackend
 from support.servers import postgres as server
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.postgres.jobs import PostgresJobStore
@@ -19,7 +19,7 @@ _LOCK = 1
 
 
 @asynccontextmanager
-async def postgres(_folder: Path) -> "AsyncIterator[job_stores.JobBackend]":
+async def postgres(_folder: Path) -> AsyncIterator[JobBackend]:
     async with clean_database() as url:
 
         @asynccontextmanager
@@ -40,7 +40,7 @@ async def postgres(_folder: Path) -> "AsyncIterator[job_stores.JobBackend]":
             )
 
         async with open_again() as store:
-            yield job_stores.JobBackend(store, age, open_again)
+            yield JobBackend(store, age, open_again)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from redis.asyncio import Redis
 
-from support import job_stores  # the module, because it imports this one too
+from support.job_backend import JobBackend
 from support.servers import redis as server
 from waypost.adapters.redis.client import RedisClient
 from waypost.adapters.redis.jobs import RedisJobStore
@@ -43,7 +43,7 @@ end
 
 
 @asynccontextmanager
-async def redis(_folder: Path) -> "AsyncIterator[job_stores.JobBackend]":
+async def redis(_folder: Path) -> AsyncIterator[JobBackend]:
     url, namespace = server.address(), new_namespace()
 
     @asynccontextmanager
@@ -55,7 +55,7 @@ async def redis(_folder: Path) -> "AsyncIterator[job_stores.JobBackend]":
         await age_redis(url, namespace, seconds)
 
     async with open_again() as store:
-        yield job_stores.JobBackend(store, age, open_again)
+        yield JobBackend(store, age, open_again)
 
 
 def new_namespace() -> str:

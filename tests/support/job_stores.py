@@ -1,14 +1,14 @@
 """The job stores that the contract suite runs on, one function a backend, each with a clean store for each test."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from support.job_backend import JobBackend
 from support.job_store_mongodb import mongodb
 from support.job_store_postgres import postgres
 from support.job_store_redis import redis
@@ -16,17 +16,6 @@ from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.adapters.sqlite.database import SqliteDatabase
 from waypost.adapters.sqlite.jobs import SqliteJobStore
 from waypost.scaling.jobs.store import JobStore
-
-
-@dataclass(frozen=True)
-class JobBackend:
-    """A clean job store, and what only a test may do to it."""
-
-    jobs: JobStore
-    # Back-dates lease ends, due times and ends, as if so many seconds had passed: nobody injects a clock into a store.
-    age: Callable[[float], Awaitable[None]]
-    # Another connection to the same store, as another process has it.
-    open_again: Callable[[], AbstractAsyncContextManager[JobStore]]
 
 
 @asynccontextmanager

@@ -1,7 +1,9 @@
 """The command `waypost import`, and its verbs."""
 
+import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,9 +11,12 @@ import click
 from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
 
 if TYPE_CHECKING:
+    from waypost.bootstrap import Stores
     from waypost.importing.imports import Report
-    from waypost.importing.source import Scope
+    from waypost.importing.source import Scope, Source
     from waypost.roles.running import Stop
+    from waypost.roles.starting import Started
+    from waypost.settings import Settings
 
     ReadScope = Callable[[], Scope]
 
@@ -95,6 +100,38 @@ def plan(load: Load, source: str, read: "ReadScope", *, as_json: bool) -> None:
 
 
 @group.command(
+    "start",
+    examples=(
+        "waypost import start --source ocm --country DE,FR,NL",
+        "waypost import start --country DE --since 2026-02-21T00:00:00Z --json",
+    ),
+)
+@_with_scope
+@json_option
+@with_settings
+def start(load: Load, source: str, read: "ReadScope", *, as_json: bool) -> None:
+    """Enqueue what is missing of a scope and print the import's id; workers do the rest.
+
+    One small request makes sure that the provider is there and wants our key. What was done today, or for a window, is
+    not asked for again, unless with --refresh.
+    """
+    from waypost.roles.starting import start_import
+
+    settings, scope = load(), read()
+
+    async def work() -> "Started":
+        async with _prepared(settings, source, scope) as (stores, opened):
+            return await start_import(settings, stores, opened, scope)
+
+    started = asyncio.run(work())
+    if as_json:
+        print_json(started)
+        return
+    click.echo(started.id)
+    say(f"{started.shards} shards; next: waypost worker run")
+
+
+@group.command(
     "run",
     examples=(
         "WAYPOST_OCM_KEY=… waypost import run --source ocm --country DE,FR,NL",
@@ -117,16 +154,11 @@ def run(load: Load, source: str, read: "ReadScope", *, as_json: bool) -> int:
     settings, scope = load(), read()
 
     async def work(stop: "Stop") -> "Report":
-        from waypost.bootstrap import open_source, open_stores
-        from waypost.kernel.clock import utc_now
-        from waypost.roles.importer import IMPORT_ID, Importer, worker_name
+        from waypost.roles.importer import Importer, worker_name
 
-        async with open_source(source, settings) as opened:
-            # Once before a store is made, so that who asked wrongly finds no folder afterwards.
-            opened.plan(scope, utc_now().date(), IMPORT_ID)
-            async with open_stores(settings) as stores:
-                with importing("import") as on_progress:
-                    return await Importer(settings, stores, opened, owner=worker_name()).run(scope, stop, on_progress)
+        async with _prepared(settings, source, scope) as (stores, opened):
+            with importing("import") as on_progress:
+                return await Importer(settings, stores, opened, owner=worker_name()).run(scope, stop, on_progress)
 
     report, stop = run_role(work)
     if as_json:
@@ -138,6 +170,19 @@ def run(load: Load, source: str, read: "ReadScope", *, as_json: bool) -> int:
         say(f"waypost: stopped before the end; {again}")
         return stop.exit_code or 1
     return 1 if report.shards.get("dead") else 0
+
+
+@asynccontextmanager
+async def _prepared(settings: "Settings", name: str, scope: "Scope") -> "AsyncIterator[tuple[Stores, Source]]":
+    from waypost.bootstrap import open_source, open_stores
+    from waypost.kernel.clock import utc_now
+    from waypost.roles.importer import IMPORT_ID
+
+    async with open_source(name, settings) as source:
+        # Once before a store is made, so that who asked wrongly finds no folder afterwards.
+        source.plan(scope, utc_now().date(), IMPORT_ID)
+        async with open_stores(settings) as stores:
+            yield stores, source
 
 
 def _print(report: "Report", scope: "Scope") -> None:

@@ -3,7 +3,20 @@
 import click
 
 from waypost import __version__
-from waypost.cli import config, database, doctor, imports, jobs, links, serve, simulator, snapshots, up, workers
+from waypost.cli import (
+    config,
+    database,
+    doctor,
+    imports,
+    jobs,
+    links,
+    schedulers,
+    serve,
+    simulator,
+    snapshots,
+    up,
+    workers,
+)
 from waypost.cli.frame import Group
 
 waypost = Group(
@@ -21,6 +34,7 @@ for command in (
     up.up,
     imports.group,
     workers.group,
+    schedulers.group,
     jobs.group,
     snapshots.group,
     serve.group,

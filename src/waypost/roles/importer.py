@@ -4,22 +4,22 @@ import asyncio
 import os
 import random
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
 from waypost.bootstrap import Stores, open_jobs, open_source
 from waypost.importing.engine import Engine
-from waypost.importing.imports import Import, ImportStatus, Report, report
+from waypost.importing.imports import ImportStatus, Report, report
 from waypost.importing.plan import Plan, describe
 from waypost.importing.progress import Progress, measure
-from waypost.importing.source import ProviderRefused, Scope, Source
+from waypost.importing.source import Scope, Source
 from waypost.kernel.clock import monotonic, utc_now
 from waypost.kernel.errors import Forbidden, TerminalError
 from waypost.kernel.ids import new_id
 from waypost.roles.running import Stop
-from waypost.scaling.jobs.job import NewJob, Tally
+from waypost.roles.starting import start_import
+from waypost.scaling.jobs.job import Tally
 from waypost.scaling.jobs.renewer import Renewer
-from waypost.scaling.jobs.shards import ShardKey
 from waypost.scaling.jobs.worker import Worker
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
@@ -29,11 +29,8 @@ log = get_logger("import")
 OnProgress = Callable[[Progress], None]
 
 _PROGRESS_SECONDS = 0.25
-PROVIDER = "provider"
 # In a refresh that is only planned: the id that its import will get.
 IMPORT_ID = "IMPORT-ID"
-# How the provider that `up` simulates is remembered; its address changes from start to start.
-SIMULATED = "simulated provider of"
 
 
 def worker_name() -> str:
@@ -64,11 +61,9 @@ class Importer:
 
     async def run(self, scope: Scope, stop: Stop, on_progress: OnProgress) -> Report:
         """Raises what the provider's refusal was, after writing down how far it got."""
-        import_id = str(new_id())
-        shards = self._source.plan(scope, utc_now().date(), import_id)
-        await self._check()
         started = monotonic()
-        await self._enqueue(import_id, scope, shards)
+        enqueued = await stop.interrupting(start_import(self._settings, self._stores, self._source, scope))
+        import_id = enqueued.id
         before = await self._stores.jobs.tally(import_id)
         watching = asyncio.create_task(self._watch(import_id, before, started, on_progress))
         try:
@@ -80,35 +75,12 @@ class Importer:
             after = await self._stores.jobs.tally(import_id)
             await self._stores.imports.finish(import_id, _status(after))
             on_progress(self._measure(after, before, started))
-        if after.total < len(shards):
+        if after.total < enqueued.shards:
             raise JobsLost(
-                f"the job store has lost {len(shards) - after.total} of this import's {len(shards)} jobs",
+                f"the job store has lost {enqueued.shards - after.total} of this import's {enqueued.shards} jobs",
                 next_step="find out why it forgets, then start the import again: the places know how far they are",
             )
         return report(import_id, after, monotonic() - started)
-
-    async def _check(self) -> None:
-        """One small request before anything is enqueued: a wrong key or a provider that is away leaves no dead jobs."""
-        key = self._source.budget_key
-        await self._stores.budget.acquire(key, max_wait=self._settings.budget.max_wait)
-        try:
-            await self._source.check()
-        except ProviderRefused as refusal:
-            await self._stores.budget.penalise(key, refusal.retry_in)
-            raise
-
-    async def _enqueue(self, import_id: str, scope: Scope, shards: Sequence[ShardKey]) -> None:
-        await self._remember_provider()
-        await self._stores.imports.start(Import(import_id, self._source.name, scope, "running", utc_now()))
-        await self._stores.jobs.enqueue([NewJob(str(shard)) for shard in shards], group=import_id)
-
-    async def _remember_provider(self) -> None:
-        known = await self._stores.facts.get(PROVIDER)
-        if known is None:
-            await self._stores.facts.set(PROVIDER, self._source.provider)
-        elif known != self._source.provider and not known.startswith(SIMULATED):
-            # It may well be the same one at another address; only a person can tell.
-            log.warning("the places here came from another address so far", so_far=known, now=self._source.provider)
 
     async def _work(self, import_id: str, stop: Stop) -> None:
         jobs = self._settings.jobs

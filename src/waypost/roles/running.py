@@ -2,12 +2,21 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 import uvloop
 
+from waypost.kernel.errors import TransientError
+
 Result = TypeVar("Result")
+
+
+class Stopped(TransientError):
+    """Asked to stop before anything had begun; the same command can be given again."""
+
+    slug = "stopped"
+    exit_code = 130
 
 
 class Stop:
@@ -26,6 +35,17 @@ class Stop:
 
     async def wait(self) -> None:
         await self._event.wait()
+
+    async def interrupting(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """What the work brings, unless somebody asks to stop before: then it is broken off."""
+        working, stopping = asyncio.create_task(work), asyncio.create_task(self.wait())
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if working.done():
+            return working.result()
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+        raise Stopped("stopped before it began")
 
     @property
     def exit_code(self) -> int:

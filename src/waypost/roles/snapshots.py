@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from typing import TypeVar
 
 from waypost.kernel.clock import utc_now
 from waypost.places.store import PlaceStore
@@ -9,6 +10,8 @@ from waypost.serving.builder import SnapshotBuilder
 from waypost.serving.format import Manifest
 from waypost.serving.shelf import Shelf
 from waypost.settings import Settings
+
+Result = TypeVar("Result")
 
 
 async def build_snapshot(
@@ -18,6 +21,16 @@ async def build_snapshot(
     with SnapshotBuilder(settings.snapshots, progress=on_progress) as builder:
         async for batch in places.scan():
             await asyncio.to_thread(builder.add, batch)
-        manifest = await asyncio.to_thread(builder.publish, utc_now())
+        manifest = await _to_its_end(lambda: builder.publish(utc_now()))
     await asyncio.to_thread(Shelf(settings.snapshots).prune, settings.serving.keep)
     return manifest
+
+
+async def _to_its_end(work: Callable[[], Result]) -> Result:
+    """A thread cannot be broken off. When we are, what it works on must not go away below it."""
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await asyncio.wait({working})
+        raise

@@ -13,12 +13,13 @@ from waypost.importing.progress import Progress
 from waypost.importing.source import Scope
 from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
 from waypost.roles.folder import alone_in
-from waypost.roles.importer import PROVIDER, SIMULATED, Importer
+from waypost.roles.importer import Importer
 from waypost.roles.listening import address, listen
 from waypost.roles.running import Stop
 from waypost.roles.serving import ADDRESS, OnUp, PlacesRole, answer, background, links_part, store_probe
 from waypost.roles.simulating import simulated
 from waypost.roles.snapshots import build_snapshot
+from waypost.roles.starting import PROVIDER, SIMULATED
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.settings import Settings
 from waypost.simulator.geography import COUNTRIES

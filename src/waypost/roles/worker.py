@@ -7,10 +7,12 @@ from contextlib import AsyncExitStack
 
 from waypost.bootstrap import Stores, open_jobs, open_source, open_stores
 from waypost.importing.engine import Engine
+from waypost.roles.chores import Chores
 from waypost.roles.health import health_port
 from waypost.roles.importer import worker_name
 from waypost.roles.running import Stop
 from waypost.roles.serving import store_probe
+from waypost.scaling.chores import OURSELVES
 from waypost.scaling.jobs.job import Held
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.shards import ShardKey
@@ -21,13 +23,13 @@ OnStart = Callable[[str], None]
 
 
 class Desk:
-    """Hands each job to whoever knows its kind: the source that its key begins with."""
+    """Hands each job to whoever knows its kind: the source that its key begins with, or, for chores, ourselves."""
 
     def __init__(self, settings: Settings, stores: Stores, stack: AsyncExitStack) -> None:
         self._settings = settings
         self._stores = stores
         self._stack = stack
-        self._handlers: dict[str, Handler] = {}
+        self._handlers: dict[str, Handler] = {OURSELVES: Chores(settings, stores).work}
         self._opening = asyncio.Lock()
 
     async def work(self, held: Held) -> None:

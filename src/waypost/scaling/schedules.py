@@ -1,8 +1,8 @@
 """Schedules: what is due at a moment, decided from what was covered before. Nothing here asks a clock or a store.
 
-A schedule has lines, times that lie evenly in UTC, and what is due is whatever lies between the line that was covered
-last and the one that passed last. The promise is written down before its keys are enqueued: whoever comes after a crash,
-or at the same time, enqueues exactly these keys and no others, because keys depend on where the time is cut.
+A schedule has lines, times that lie evenly in UTC. What is due lies between the line that was covered last and the one
+that passed last. Keys depend on where time is cut, so the promise to cover it up to a line is written down before any
+key is enqueued: whoever comes after a crash, or at the same time, enqueues exactly these keys and no others.
 """
 
 from collections.abc import Sequence
@@ -67,14 +67,12 @@ class Due:
 
 def last_line(schedule: Schedule, now: datetime) -> datetime:
     """The last line before which everything is due."""
-    first = _EPOCH + schedule.at
-    return first + (now - schedule.settling - first) // schedule.every * schedule.every
+    return _line_before(schedule, now - schedule.settling)
 
 
 def due(schedule: Schedule, now: datetime, covered_until: datetime | None) -> Due | None:
     """What is due since `covered_until`; at the first start, only what belongs to the last line."""
-    end = last_line(schedule, now)
-    start = covered_until or end - schedule.every
+    start, end = _stretch(schedule, now, covered_until)
     return Due(start, end, tuple(schedule.keys(start, end))) if start < end else None
 
 
@@ -82,21 +80,30 @@ def next_due(schedule: Schedule, now: datetime, coverage: Coverage) -> datetime 
     """When there is something to do: now at the earliest, never while paused."""
     if coverage.paused:
         return None
-    line = last_line(schedule, now)
-    if coverage.promised_until or coverage.covered_until is None or coverage.covered_until < line:
+    covered_until = coverage.covered_until
+    if coverage.promised_until or covered_until is None or covered_until < last_line(schedule, now):
         return now
-    while line <= coverage.covered_until:
-        line += schedule.every
-    return line + schedule.settling
+    return _line_before(schedule, covered_until) + schedule.every + schedule.settling
 
 
 def promise(schedule: Schedule, now: datetime, coverage: Coverage) -> Coverage:
     """What to write down before anything is enqueued. A promise that stands is kept before a new one is made."""
     if coverage.paused or coverage.promised_until:
         return coverage
-    found = due(schedule, now, coverage.covered_until)
-    return Coverage(covered_until=found.start, promised_until=found.end) if found else coverage
+    start, end = _stretch(schedule, now, coverage.covered_until)
+    return Coverage(covered_until=start, promised_until=end) if start < end else coverage
 
 
 def fulfil(coverage: Coverage) -> Coverage:
     return Coverage(covered_until=coverage.promised_until, paused=coverage.paused)
+
+
+def _stretch(schedule: Schedule, now: datetime, covered_until: datetime | None) -> tuple[datetime, datetime]:
+    end = last_line(schedule, now)
+    return covered_until or end - schedule.every, end
+
+
+def _line_before(schedule: Schedule, moment: datetime) -> datetime:
+    """The last line that is not after the moment."""
+    first = _EPOCH + schedule.at
+    return first + (moment - first) // schedule.every * schedule.every

@@ -16,6 +16,11 @@ JOBS_ENDED = Counter("waypost_jobs_ended", "How work on a leased job ended.", ["
 LEASES_HELD = Gauge("waypost_leases_held", "Leases in this process's hands.")
 LEASE_RENEWALS = Counter("waypost_lease_renewals", "Renewals, by what came of them.", ["outcome"])
 
+SCHEDULE_ENQUEUED = Counter("waypost_schedule_enqueued", "Jobs that schedules have added.", ["schedule"])
+SCHEDULE_COVERED = Gauge(
+    "waypost_schedule_covered_until_seconds", "Unix time up to which a schedule has enqueued everything.", ["schedule"]
+)
+
 BUDGET_WAIT_SECONDS = Histogram(
     "waypost_budget_wait_seconds",
     "Time that requests waited for their turn in a provider's budget.",

@@ -176,7 +176,7 @@ def count(tx: sqlite3.Connection, lease: Lease, counted: Mapping[str, int]) -> N
         raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is no longer ours")
     total = Counter(_counters.decode(row["counters"]))
     total.update(counted)
-    tx.execute(SQL["set_counters"], {"counters": msgspec.json.encode(total).decode(), "id": lease.job_id})
+    tx.execute(SQL["set_counters"], {"counters": msgspec.json.encode(+total).decode(), "id": lease.job_id})
 
 
 def end_lease(tx: sqlite3.Connection, lease: Lease, counted: Mapping[str, int], *, status: Status, now: int) -> None:

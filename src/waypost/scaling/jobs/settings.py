@@ -12,7 +12,7 @@ class JobsSettings:
         "lease", "30s", parse=parse_duration, explain="how long a worker may work on a shard without renewing"
     )
     concurrency: int = setting(
-        "jobs.concurrency", "4", parse=parse_count(1, 256), explain="shards that one worker process works on at once"
+        "jobs.concurrency", "4", parse=parse_count(1, 10_000), explain="shards that one worker process works on at once"
     )
     store_patience: float = setting(
         "jobs.store_patience",

@@ -1,0 +1,107 @@
+"""The command `waypost scheduler`, and its verbs."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import click
+
+from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from waypost.roles.schedules import View
+
+group = Group(
+    "scheduler",
+    help="Enqueue what is due: imports, snapshots, pruning.",
+    examples=("waypost scheduler run", "waypost scheduler list", "waypost scheduler pause nightly"),
+)
+
+
+@group.command("run", examples=("waypost scheduler run", "WAYPOST_HEALTH_PORT=8082 waypost scheduler run"))
+@with_settings
+def run(load: Load) -> int:
+    """Enqueue whatever the schedules in waypost.toml have due, until Ctrl-C or SIGTERM.
+
+    What fell due while no scheduler ran is caught up with. Several may run: together they enqueue everything once.
+    Working on it is for `waypost worker run`.
+    """
+    from waypost.roles.running import run as run_role
+    from waypost.roles.scheduler import run_scheduler
+
+    settings = load()
+
+    def on_start() -> None:
+        say(f"the scheduler looks after {', '.join(settings.schedules)}; Ctrl-C ends it")
+
+    _, stop = run_role(lambda stop: run_scheduler(settings, stop, on_start))
+    return stop.exit_code
+
+
+@group.command("list", examples=("waypost scheduler list", "waypost scheduler list --json"))
+@json_option
+@with_settings
+def list_schedules(load: Load, *, as_json: bool) -> None:
+    """Each schedule: what it enqueues, when it is due next, and up to when everything is covered."""
+    from waypost.roles.schedules import EXAMPLE, look_up
+
+    views = asyncio.run(look_up(load()))
+    if as_json:
+        print_json(views)
+    elif not views:
+        say(f"no schedules; next: add one to waypost.toml, such as: {EXAMPLE}")
+    else:
+        _print(views)
+
+
+@group.command("pause", examples=("waypost scheduler pause nightly",))
+@click.argument("name")
+@json_option
+@with_settings
+def pause(load: Load, name: str, *, as_json: bool) -> None:
+    """Enqueue nothing more of one schedule, whichever schedulers run, until it is resumed."""
+    _set(load, name, paused=True, as_json=as_json)
+
+
+@group.command("resume", examples=("waypost scheduler resume nightly",))
+@click.argument("name")
+@json_option
+@with_settings
+def resume(load: Load, name: str, *, as_json: bool) -> None:
+    """Go on with a paused schedule: as after any time away, what fell due meanwhile is caught up with."""
+    _set(load, name, paused=False, as_json=as_json)
+
+
+def _set(load: Load, name: str, *, paused: bool, as_json: bool) -> None:
+    from waypost.roles.schedules import set_paused
+
+    view = asyncio.run(set_paused(load(), name, paused=paused))
+    if as_json:
+        print_json(view)
+    else:
+        click.echo(f"{name} is paused" if paused else f"{name} goes on; it is due {_time(view.next_due)}")
+
+
+def _print(views: "list[View]") -> None:
+    rows = [("name", "what", "scope", "every", "next due", "covered until")]
+    rows += [
+        (
+            view.name,
+            view.what,
+            view.scope or "-",
+            view.every,
+            "paused" if view.paused else _time(view.next_due),
+            _time(view.covered_until),
+        )
+        for view in views
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _time(moment: "datetime | None") -> str:
+    from waypost.kernel.clock import to_text
+
+    return to_text(moment.replace(microsecond=0)) if moment else "-"

@@ -1,0 +1,54 @@
+"""Starts an import: plans it, makes sure that the provider wants us, and enqueues it. Working on it is for others."""
+
+import msgspec
+
+from waypost.bootstrap import Stores
+from waypost.importing.imports import Import
+from waypost.importing.source import ProviderRefused, Scope, Source
+from waypost.kernel.clock import utc_now
+from waypost.kernel.ids import new_id
+from waypost.scaling.jobs.job import NewJob
+from waypost.settings import Settings
+from waypost.telemetry.logs import get_logger
+
+log = get_logger("import")
+
+PROVIDER = "provider"
+# How the provider that `up` simulates is remembered; its address changes from start to start.
+SIMULATED = "simulated provider of"
+
+
+class Started(msgspec.Struct, frozen=True):
+    """An import that was enqueued, with the number of its shards."""
+
+    id: str
+    shards: int
+
+
+async def start_import(settings: Settings, stores: Stores, source: Source, scope: Scope) -> Started:
+    import_id = str(new_id())
+    shards = source.plan(scope, utc_now().date(), import_id)
+    await _check(settings, stores, source)
+    await remember_provider(stores, source)
+    await stores.imports.start(Import(import_id, source.name, scope, "running", utc_now()))
+    await stores.jobs.enqueue([NewJob(str(shard)) for shard in shards], group=import_id)
+    return Started(import_id, len(shards))
+
+
+async def remember_provider(stores: Stores, source: Source) -> None:
+    known = await stores.facts.get(PROVIDER)
+    if known is None:
+        await stores.facts.set(PROVIDER, source.provider)
+    elif known != source.provider and not known.startswith(SIMULATED):
+        # It may well be the same one at another address; only a person can tell.
+        log.warning("the places here came from another address so far", so_far=known, now=source.provider)
+
+
+async def _check(settings: Settings, stores: Stores, source: Source) -> None:
+    """One small request before anything is enqueued: a wrong key or a provider that is away leaves no dead jobs."""
+    await stores.budget.acquire(source.budget_key, max_wait=settings.budget.max_wait)
+    try:
+        await source.check()
+    except ProviderRefused as refusal:
+        await stores.budget.penalise(source.budget_key, refusal.retry_in)
+        raise

@@ -1,0 +1,70 @@
+"""Leases are kept alive, and given up in time, however badly the store behaves."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+
+from waypost.adapters.memory.jobs import MemoryJobStore
+from waypost.kernel.clock import monotonic
+from waypost.scaling.jobs.job import Held, Lease
+from waypost.scaling.jobs.renewer import Renewer, deadline_of
+from waypost.scaling.jobs.store import JobStore
+
+_PATIENCE = 30.0
+LEASE = Lease("1", "ocm/country:DE/full:2026-02-21", fence=1, attempts=1, cursor=None)
+
+
+class SilentStore(MemoryJobStore):
+    """Takes a question and does not answer it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.end = threading.Event()
+
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+        await asyncio.to_thread(self.end.wait, _PATIENCE)
+        return set()
+
+
+class BrokenStore(MemoryJobStore):
+    """Fails once in a way that nobody foresaw."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+        self.renewed = threading.Event()
+
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+        self.asked += 1
+        if self.asked == 1:
+            raise RuntimeError("a defect")
+        self.renewed.set()
+        return {each.job_id for each in leases}
+
+
+def renewer(store: JobStore, lease: float) -> Renewer:
+    @asynccontextmanager
+    async def open_store() -> AsyncIterator[JobStore]:
+        yield store
+
+    return Renewer(open_store, lease)
+
+
+def test_a_lease_is_given_up_before_it_ends_while_the_store_is_silent() -> None:
+    store, lost = SilentStore(), threading.Event()
+    with renewer(store, 0.5) as renewing:
+        held = Held(LEASE, deadline_of(monotonic(), 0.5))
+        renewing.hold(held, lost.set)
+        assert lost.wait(_PATIENCE)
+        assert not store.end.is_set()
+        assert held.lost
+        store.end.set()
+
+
+def test_renewing_goes_on_after_a_defect() -> None:
+    store, lost = BrokenStore(), threading.Event()
+    with renewer(store, 0.3) as renewing:
+        renewing.hold(Held(LEASE, deadline_of(monotonic(), _PATIENCE)), lost.set)
+        assert store.renewed.wait(_PATIENCE)
+    assert not lost.is_set()

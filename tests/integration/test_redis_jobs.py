@@ -19,6 +19,7 @@ from support.servers import redis as server
 from support.servers.sharing import find_program, free_port, supervised
 from waypost.adapters.errors import StoreAway, StoreFull, StoreRefused, StoreTooNew
 from waypost.adapters.redis.client import RedisClient
+from waypost.adapters.redis.errors import translate
 from waypost.adapters.redis.jobs import SCRIPTS, RedisJobStore
 from waypost.kernel.errors import AskedWrongly, TransientError
 from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob
@@ -233,6 +234,12 @@ async def test_a_lost_connection_is_worth_another_try(own_redis: Callable[..., O
             await claim(jobs)
         with pytest.raises(TransientError):
             await RedisClient.open(own.url)
+
+
+async def test_a_connection_that_was_cut_just_before_a_write_is_worth_another_try() -> None:
+    cut = "unable to perform operation on <TCPTransport closed=True reading=False 0x1>; the handler is closed"
+    assert isinstance(translate(RuntimeError(cut), "here"), StoreAway)
+    assert translate(RuntimeError("a defect of ours"), "here") is None
 
 
 async def test_a_full_server_changes_nothing(own_redis: Callable[..., OwnRedis]) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 
 from support.chaos.clocks import wrong_clock
 from support.chaos.stores import JOBS, OWN_SERVERS
@@ -22,35 +23,39 @@ _STOPPED_SECONDS = 2.0
 _DROPPED: tuple[frozenset[Way], ...] = (BOTH_WAYS, frozenset({"requests"}), frozenset({"replies"}))
 
 
-def workers_are_killed(folder: Path, backend: str, seed: int) -> None:
+def workers_are_killed(folder: Path, backend: str, seed: int, workers: int) -> None:
     """SIGKILL at random points, each time with a new worker in its place."""
     with JOBS[backend]() as jobs, workload(folder, jobs.url, seed) as load:
-        load.start_workers({}, {}, {})
-        for moment in load.moments(3):
+        load.start_workers(*[{}] * workers)
+        for moment in load.moments(workers):
             load.wait_for_moment(moment)
             _kill(load, load.rng.choice(load.workers))
             load.start_worker()
         load.finish()
 
 
-def workers_are_stopped(folder: Path, backend: str, seed: int) -> None:
+def workers_are_stopped(folder: Path, backend: str, seed: int, workers: int) -> None:
     """SIGSTOP past the lease, until another has the shard, and SIGCONT: the stopped one still believes it holds it."""
     with JOBS[backend]() as jobs, workload(folder, jobs.url, seed, lease="500ms") as load:
-        load.start_workers({}, {}, {})
+        load.start_workers(*[{}] * workers)
         overtaken = 0
-        for moment in load.moments(5):
+        for moment, stop in zip(load.moments(6), [_stop_before_a_commit, _stop] * 3, strict=True):
             load.wait_for_moment(moment)
-            overtaken += _stop_past_its_lease(load)
-            if overtaken == 2:
+            overtaken += _is_overtaken(load, stop)
+            if overtaken == workers:
                 break
         load.finish()
         assert overtaken, "no stopped worker was overtaken, so that nothing was tried"
 
 
-def _stop_past_its_lease(load: Workload) -> bool:
-    """Whether somebody took over. Nobody can while the stopped one holds the write lock of the file with the places."""
-    worker = load.rng.choice(load.workers)
-    worker.running.signal(signal.SIGSTOP)
+def _is_overtaken(load: Workload, stop: Callable[[Workload, Worker], None]) -> bool:
+    """Stop a worker past its lease. Nobody can overtake one that has just locked the file with the places."""
+    held = load.leases()
+    holders = [worker for worker in load.workers if held[worker.name]]
+    if not holders:
+        return False
+    worker = load.rng.choice(holders)
+    stop(load, worker)
     try:
         give_up = time.monotonic() + _STOPPED_SECONDS
         leases = load.leases()[worker.name]
@@ -62,10 +67,21 @@ def _stop_past_its_lease(load: Workload) -> bool:
         worker.running.signal(signal.SIGCONT)
 
 
-def the_network_fails(folder: Path, backend: str, seed: int) -> None:
-    """Two of three workers reach the job store through a network that drops, delays, cuts and refuses."""
+def _stop(_load: Workload, worker: Worker) -> None:
+    worker.running.signal(signal.SIGSTOP)
+
+
+def _stop_before_a_commit(load: Workload, worker: Worker) -> None:
+    """The first thing that it does when it goes on is to try and write a page."""
+    with load.evidence.nobody_commits():
+        Event().wait(load.rng.uniform(0.1, 0.25))
+        worker.running.signal(signal.SIGSTOP)
+
+
+def the_network_fails(folder: Path, backend: str, seed: int, workers: int) -> None:
+    """All workers but one reach the job store through a network that drops, delays, cuts and refuses."""
     with JOBS[backend]() as jobs, ExitStack() as stack:
-        proxies = [stack.enter_context(Proxy(jobs.port)) for _ in range(2)]
+        proxies = [stack.enter_context(Proxy(jobs.port)) for _ in range(workers - 1)]
         load = stack.enter_context(workload(folder, jobs.url, seed))
         load.start_workers({}, *({"WAYPOST_JOBS": jobs.through(proxy.port)} for proxy in proxies))
         faults = [_drop, _delay, _cut, _refuse]
@@ -100,15 +116,16 @@ def _refuse(load: Workload, proxy: Proxy) -> None:
     proxy.heal()
 
 
-def clocks_are_wrong(folder: Path, backend: str, seed: int) -> None:
-    """A worker with the right clock is killed; one an hour ahead and one an hour behind take over what it held.
+def clocks_are_wrong(folder: Path, backend: str, seed: int, workers: int) -> None:
+    """A worker with the right clock is killed; others, an hour ahead and an hour behind, take over what it held.
 
-    By their own clocks its leases would be over at once, or not for an hour; and the one ahead would take each shard
-    from the one behind.
+    By their own clocks its leases would be over at once, or not for an hour; and those ahead would take each shard
+    from those behind.
     """
     with JOBS[backend]() as jobs, workload(folder, jobs.url, seed, lease="2s") as load:
-        clocks = [wrong_clock(folder, shift) for shift in (_HOUR, -_HOUR)]
-        for clock, shift in zip(clocks, (_HOUR, -_HOUR), strict=True):
+        shifts = [_HOUR, -_HOUR] * workers
+        clocks = [wrong_clock(folder, shift) for shift in shifts[:workers]]
+        for clock, shift in zip(clocks[:2], shifts, strict=False):
             assert abs(_time_of_a_process_with(clock) - time.time() - shift) < 60
         first = load.start_worker()
         [moment] = load.moments(1)
@@ -121,10 +138,10 @@ def clocks_are_wrong(folder: Path, backend: str, seed: int) -> None:
         assert sum(job.attempts_total for job in load.jobs()) <= len(load.shards) + held + 2
 
 
-def the_store_restarts(folder: Path, backend: str, seed: int) -> None:
+def the_store_restarts(folder: Path, backend: str, seed: int, workers: int) -> None:
     """The server with the jobs is killed and comes back on the same data."""
     with OWN_SERVERS[backend]() as (url, server), workload(folder, url, seed) as load:
-        load.start_workers({}, {}, {})
+        load.start_workers(*[{}] * workers)
         for moment in load.moments(2):
             load.wait_for_moment(moment)
             _restart(server)
@@ -143,12 +160,13 @@ def _kill(load: Workload, worker: Worker) -> None:
 
 
 def _time_of_a_process_with(env: dict[str, str]) -> float:
-    say = "import datetime, time; d = datetime.datetime.now().timestamp(); assert abs(d - time.time()) < 9; print(d)"
+    say = "import time; from waypost.kernel.clock import utc_now as n; print(min(n().timestamp(), time.time()))"
     done = subprocess.run([sys.executable, "-c", say], env=os.environ | env, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
-Drill = Callable[[Path, str, int], None]
+# In a folder, on a backend, with a seed, with so many workers.
+Drill = Callable[[Path, str, int, int], None]
 
 SERVERS = ("postgres", "mongodb", "redis")
 # SQLite is a file of the worker's own machine: no network to fail, no server to restart, and no clock but the worker's.

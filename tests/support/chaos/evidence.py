@@ -7,8 +7,10 @@ lost, committed twice or committed by a worker whose lease was over shows as a d
 
 import sqlite3
 from collections import Counter, defaultdict
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 _LOG = """
 create table chaos_log (number integer primary key autoincrement, what text, name text, fence integer, cursor text);
@@ -42,6 +44,14 @@ class Evidence:
         [(count,)] = self._read("select count(*) from chaos_log where what = 'page'")
         return int(count)
 
+    @contextmanager
+    def nobody_commits(self) -> Iterator[None]:
+        """Whoever wants to commit meanwhile waits for the write lock, with what it wants to write in its hands."""
+        with closing(self._connect()) as connection:
+            connection.execute("begin immediate")
+            yield
+            connection.execute("rollback")
+
     def check(self, cursors: dict[str, list[str]], places: set[str]) -> None:
         """`cursors` is, for each shard, where each of its pages ends; `places` what the provider has."""
         self._check_fences()
@@ -62,7 +72,7 @@ class Evidence:
             assert fence >= highest[shard], f"{shard}: fence {fence} came after {highest[shard]}"
             highest[shard] = fence
 
-    def _read(self, query: str) -> list[tuple[str, ...]]:
+    def _read(self, query: str) -> list[tuple[Any, ...]]:
         with closing(self._connect()) as connection:
             return connection.execute(query).fetchall()
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from support.job_store_mongodb import clean_url
 from support.job_store_postgres import clean_database
@@ -18,7 +19,7 @@ class JobsAt:
 
     @property
     def port(self) -> int:
-        return int(self.url.rpartition("@")[2].removeprefix("redis://").removeprefix("mongodb://").split(":")[1][:5])
+        return urlsplit(self.url).port or 0
 
     def through(self, port: int) -> str:
         """The same store behind a proxy. A MongoDB driver would find its way around it, unless told not to look."""

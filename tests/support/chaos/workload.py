@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from threading import Event
 
@@ -14,6 +15,7 @@ import httpx
 
 from support.chaos.evidence import Evidence
 from support.processes import Processes, Running, eventually
+from support.proxy import Proxy
 from waypost.bootstrap import migrate_schema, open_job_store, open_source, open_stores
 from waypost.importing.source import Scope
 from waypost.scaling.jobs.job import Job, NewJob
@@ -24,12 +26,14 @@ _PAGE = 10
 _DAY = date(2026, 2, 21)
 
 
-@dataclass(frozen=True)
 class Worker:
-    """A worker process, and the name under which it holds leases."""
+    def __init__(self, running: Running) -> None:
+        self.running = running
 
-    running: Running
-    name: str
+    @cached_property
+    def name(self) -> str:
+        """Under which it holds leases; it says so when it is at work."""
+        return self.running.wait_for(r"worker (\S+) is at work")[1]
 
 
 @dataclass(frozen=True)
@@ -46,16 +50,19 @@ class Expected:
 class Workload:
     """Enqueued, but nobody works on it yet."""
 
-    def __init__(self, processes: Processes, jobs_url: str, rng: random.Random, *, lease: str) -> None:
+    def __init__(
+        self, processes: Processes, provider: str, way_there: str, jobs_url: str, rng: random.Random, *, lease: str
+    ) -> None:
+        """`way_there` is the provider's address for workers."""
         self.rng = rng
         self.workers: list[Worker] = []
         self._processes = processes
         self._jobs_url = jobs_url
-        self._provider = processes.simulator("--places", "1200")
+        self._provider = provider
         self._env = {
             "WAYPOST_DATA": str(processes.folder / "data"),
-            "WAYPOST_OCM_URL": self._provider,
-            "WAYPOST_BUDGET": "50/s",
+            "WAYPOST_OCM_URL": way_there,
+            "WAYPOST_BUDGET": "100/s",
             "WAYPOST_IMPORT_PAGE_SIZE": str(_PAGE),
             "WAYPOST_LEASE": lease,
             "WAYPOST_JOBS_MAX_ATTEMPTS": "1000",
@@ -67,16 +74,15 @@ class Workload:
         self.evidence.start()
 
     def start_worker(self, env: Mapping[str, str] | None = None) -> Worker:
-        """Returns once it is at work."""
-        [worker] = self.start_workers(env or {})
+        command = ("worker", "run", "--until-done", "--concurrency", "3")
+        worker = Worker(self._processes.start(*command, env=self._env | dict(env or {})))
+        self.workers.append(worker)
         return worker
 
-    def start_workers(self, *envs: Mapping[str, str]) -> list[Worker]:
-        command = ("worker", "run", "--until-done", "--concurrency", "2")
-        started = [self._processes.start(*command, env=self._env | dict(env)) for env in envs]
-        workers = [Worker(running, running.wait_for(r"worker (\S+) is at work")[1]) for running in started]
-        self.workers += workers
-        return workers
+    def start_workers(self, *envs: Mapping[str, str]) -> None:
+        """Returns once all of them are at work."""
+        for worker in [self.start_worker(env) for env in envs]:
+            assert worker.name
 
     def leases(self) -> dict[str, dict[str, int]]:
         """By worker: the shards that it holds, and under which fence."""
@@ -117,7 +123,7 @@ class Workload:
             said = worker.running.rest()
             assert worker.running.wait() == 0, said
             assert "Traceback" not in said, said
-            assert "a defect" not in said, said
+            assert not [line for line in said.split("\n") if _tells_of_a_defect(line)], said
         jobs = self.jobs()
         assert Counter(job.status for job in jobs) == {"done": len(self.shards)}, jobs
         self.evidence.check(dict(self.expected.cursors), self.expected.places)
@@ -149,16 +155,26 @@ class Workload:
         return Expected(cursors, places)
 
 
+def _tells_of_a_defect(line: str) -> bool:
+    """A future that a driver forgot when its connection was cut is noise; a task of ours that ended is not."""
+    return '"level": "error"' in line and "Future exception was never retrieved" not in line
+
+
 @contextmanager
 def workload(folder: Path, jobs_url: str, seed: int, *, lease: str = "1s") -> Iterator[Workload]:
     """When a drill fails, its error says with which seed, and what the workers said."""
     with Processes(folder) as processes:
-        load: Workload | None = None
-        try:
-            load = Workload(processes, jobs_url, random.Random(seed), lease=lease)
-            yield load
-        except BaseException as error:
-            error.add_note(f"the drill's seed was {seed}")
-            for worker in load.workers if load else ():
-                error.add_note(f"worker {worker.name}: {'; '.join(worker.running.lines[-20:])}")
-            raise
+        provider = processes.simulator("--places", "1200")
+        with Proxy(httpx.URL(provider).port or 80) as far_away:
+            # So that workers are mostly met with a question asked and its answer not yet committed.
+            far_away.delay(0.05)
+            load = Workload(
+                processes, provider, f"http://127.0.0.1:{far_away.port}", jobs_url, random.Random(seed), lease=lease
+            )
+            try:
+                yield load
+            except BaseException as error:
+                error.add_note(f"the drill's seed was {seed}")
+                for worker in load.workers:
+                    error.add_note(f"worker {worker.running.process.pid}: {'; '.join(worker.running.lines[-20:])}")
+                raise

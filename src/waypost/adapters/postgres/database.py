@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import asyncpg  # type: ignore[import-untyped]  # it carries no types
+import asyncpg
 
 from waypost.adapters.postgres.errors import translated
 from waypost.adapters.postgres.migrations import migrate, refuse_unless_current

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import asyncpg  # type: ignore[import-untyped]  # it carries no types
+import asyncpg
 
 from waypost.adapters.errors import StoreAway, StoreBusy, StoreFull, StoreRefused
 from waypost.kernel.errors import WaypostError
@@ -44,6 +44,9 @@ def _kind(error: Exception) -> type[WaypostError] | None:
     if isinstance(error, asyncpg.InterfaceError):
         # Its subclasses are about wrong arguments; the class itself says that the connection is not there any more.
         return StoreAway if type(error) is asyncpg.InterfaceError and "clos" in str(error) else None
+    if isinstance(error, asyncpg.InternalClientError):
+        # The server said goodbye between two statements, and the driver has not seen the end of the connection yet.
+        return StoreAway if "cannot switch to state" in str(error) else None
     return next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), None)
 
 

@@ -38,7 +38,7 @@ on conflict do nothing;
 select id from jobs
 where status = 'pending' and not_before <= now()
 order by priority desc, not_before, id
-limit case when $6::boolean then 0 else $2::bigint end
+limit (select case when $6::boolean then 0 else $2::bigint end)
 for no key update skip locked
 
 -- due_in_group: the same, of one group; apart, so that the planner may begin with the group where it is the smaller set
@@ -46,7 +46,7 @@ select id from jobs
 where status = 'pending' and not_before <= now()
   and exists (select from job_groups where group_id = $5 and job_id = jobs.id)
 order by priority desc, not_before, id
-limit case when $6::boolean then 0 else $2::bigint end
+limit (select case when $6::boolean then 0 else $2::bigint end)
 for no key update of jobs skip locked
 
 -- claim: lease the due, unless only the expired are asked for; then, while there is room, the expired; bury the exhausted
@@ -59,6 +59,7 @@ expired as materialized (
   where status = 'leased' and lease_until < now()
     and (attempts >= $4 or $5::text is null
          or exists (select from job_groups where group_id = $5 and job_id = jobs.id))
+  order by id
   limit $2::bigint - (select count(*) from due)
   for no key update skip locked
 ),
@@ -88,7 +89,7 @@ update jobs
 set lease_until = now() + make_interval(secs => $3)
 where id = any(array(
   select jobs.id
-  from unnest($1::uuid[], $2::bigint[]) as held (id, fence)
+  from unnest((select $1::uuid[]), (select $2::bigint[])) as held (id, fence)
   join jobs on jobs.id = held.id and jobs.fence = held.fence
   where jobs.status = 'leased'
   for no key update of jobs skip locked
@@ -111,7 +112,7 @@ returning id;
 update jobs
 set status = 'done', lease_owner = null, lease_until = null, finished_at = now(),
     counters = case when ack.counted is null then counters else counters_added(counters, ack.counted) end
-from unnest($1::uuid[], $2::bigint[], $3::jsonb[]) as ack (id, fence, counted)
+from unnest((select $1::uuid[]), (select $2::bigint[]), (select $3::jsonb[])) as ack (id, fence, counted)
 where jobs.id = ack.id and jobs.fence = ack.fence and jobs.status = 'leased'
 returning jobs.id;
 

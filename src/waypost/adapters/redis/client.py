@@ -93,7 +93,7 @@ class RedisClient:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except (RedisError, OSError) as error:
+        except (RedisError, OSError, RuntimeError) as error:
             ours = translate(error, self.address)
             if ours is None:
                 raise

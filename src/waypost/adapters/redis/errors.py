@@ -23,7 +23,10 @@ _KINDS: tuple[tuple[type[Exception], type[WaypostError]], ...] = (
     (driver.ConnectionError, StoreAway),
     (driver.TimeoutError, StoreAway),
     (OSError, StoreAway),
+    # How uvloop says that the connection was cut, before the driver has heard of it.
+    (RuntimeError, StoreAway),
 )
+_CLOSED = "the handler is closed"
 # Replies that the driver has no class for, by their first word.
 _WORDS: dict[str, type[WaypostError]] = {
     "BUSY": StoreBusy,
@@ -42,6 +45,8 @@ def translate(error: Exception, address: str) -> WaypostError | None:
             f"the jobs in Redis at {address} were changed by a newer Waypost (it needs layout {rest})",
             next_step="install the newer release, or use another namespace",
         )
+    if isinstance(error, RuntimeError) and not str(error).endswith(_CLOSED):
+        return None
     kinds = (ours for theirs, ours in _KINDS if isinstance(error, theirs))
     kind = _WORDS.get(word) or next(kinds, None)
     return kind(f"Redis at {address}: {error}", next_step=_next_step(kind)) if kind else None

@@ -41,7 +41,8 @@ class Listener:
     async def _listen(self) -> None:
         while True:
             # Without a server nobody is woken: whoever waits comes back by time-out, and meets the error there.
-            with suppress(RedisError, OSError):
+            # (A RuntimeError is how uvloop says that the connection was cut while we were about to write.)
+            with suppress(RedisError, OSError, RuntimeError):
                 async with self._redis.pubsub() as subscription:
                     await subscription.subscribe(self._channel)
                     await self._follow(subscription)

@@ -39,6 +39,8 @@ class Renewer:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="lease-renewer", daemon=True)
 
     def __enter__(self) -> Self:
+        # Counted when somebody asks for the metrics, not for each job.
+        LEASES_HELD.set_function(lambda: len(self._held))
         self._thread.start()
         return self
 
@@ -51,24 +53,41 @@ class Renewer:
     def hold(self, held: Held, on_lost: Callable[[], None]) -> None:
         with self._lock:
             self._held[held.lease.fence] = (held, on_lost)
-            LEASES_HELD.set(len(self._held))
 
     def drop(self, held: Held) -> None:
         with self._lock:
             self._held.pop(held.lease.fence, None)
-            LEASES_HELD.set(len(self._held))
 
     async def _run(self) -> None:
+        watching = asyncio.create_task(self._watch())
+        try:
+            await self._keep_renewing()
+        finally:
+            watching.cancel()
+
+    async def _keep_renewing(self) -> None:
         while not self._stop.is_set():
             try:
                 async with self._open_store() as store:
                     while not await self._pause():
                         await self._renew(store)
             except WaypostError as error:
-                LEASE_RENEWALS.labels("error").inc()
                 log.warning("leases could not be renewed", error=error.slug, message=str(error))
-                self._lose_the_expired()
-                await self._pause()
+                await self._pause_after_an_error()
+            except Exception:
+                # A thread that ended here would leave every lease to expire, and nobody would know why.
+                log.exception("leases could not be renewed, because of a defect")
+                await self._pause_after_an_error()
+
+    async def _pause_after_an_error(self) -> None:
+        LEASE_RENEWALS.labels("error").inc()
+        await self._pause()
+
+    async def _watch(self) -> None:
+        """A store may take longer than a lease to say that it is away; what may have expired there is not ours."""
+        while True:
+            await asyncio.sleep(self._lease * _MARGIN / 2)
+            self._lose_the_expired()
 
     async def _pause(self) -> bool:
         """Until it is time to renew again; true when asked to stop."""
@@ -88,7 +107,6 @@ class Renewer:
                 self._lose(each)
 
     def _lose_the_expired(self) -> None:
-        """The store does not answer: what may have expired there is no longer ours to work on."""
         for held in self._all_held():
             if monotonic() >= held.deadline:
                 self._lose(held)

@@ -140,15 +140,10 @@ class Worker:
             max_attempts=self._settings.max_attempts,
             group=group,
         )
+        deadline = deadline_of(sent, self._settings.lease)
         for lease in leases:
-            task = asyncio.create_task(self._work(Held(lease, deadline_of(sent, self._settings.lease))))
-            self._tasks.add(task)
-            task.add_done_callback(self._forget)
+            self._tasks.add(asyncio.create_task(self._work(Held(lease, deadline))))
         return len(leases)
-
-    def _forget(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        self._changed.set()
 
     async def _wait(self, *, for_work: bool) -> None:
         """Until a job ends, `stop` is called, or there may be work to claim."""
@@ -169,15 +164,22 @@ class Worker:
         return full_jitter(1, base=_TROUBLE_SECONDS, cap=_TROUBLE_SECONDS, rng=self._rng)
 
     async def _work(self, held: Held) -> None:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        task = asyncio.current_task()
         assert task
+        try:
+            if self._stopping:  # claimed, but asked to stop before it began
+                await self._give_back(held)
+            else:
+                await self._handle(held, task)
+        finally:
+            # Here and not in a callback of the task, which would come a turn of the loop later: the room is free now.
+            self._tasks.discard(task)
+            self._changed.set()
 
+    async def _handle(self, held: Held, task: "asyncio.Task[None]") -> None:
         def on_lost() -> None:
-            loop.call_soon_threadsafe(self._interrupt, task)
+            task.get_loop().call_soon_threadsafe(self._interrupt, task)
 
-        if self._stopping:  # claimed, but asked to stop before it began
-            await self._give_back(held)
-            return
         self._renewer.hold(held, on_lost)
         self._handling.add(task)
         try:

@@ -33,6 +33,13 @@ test: ## run every test, on real servers and a real browser (ARGS="-k phrases")
 	@echo "running the tests"
 	@exec $(BIN)/pytest --numprocesses auto $(ARGS)
 
+.PHONY: chaos
+chaos: ## kill, stop, cut off and mislead workers and their stores, with many seeds (SEEDS=20 ARGS="-k redis")
+	@tools/install-system $(TEST_PACKAGES)
+	@tools/install-python requirements-dev.lock
+	@echo "running the drills"
+	@exec $(BIN)/pytest chaos --numprocesses auto $(ARGS)
+
 .PHONY: check
 check: setup-dev ## format, lint, types and import rules, without the network
 	@echo "ruff format"; $(BIN)/ruff format --check --quiet .
@@ -44,6 +51,13 @@ check: setup-dev ## format, lint, types and import rules, without the network
 proof: ## check the model of the lease protocol with Spin, with fences and without
 	@tools/install-system spin gcc libc6-dev
 	@tools/proof
+
+.PHONY: bench-jobs
+bench-jobs: ## measure jobs beside other queues on one PostgreSQL (BENCH_FULL=1, PYTHON312=python3.12 for Oban)
+	@tools/install-system $(TEST_PACKAGES)
+	@tools/install-python requirements-dev.lock
+	@tools/install-bench
+	@PYTHONPATH=tests $(BIN)/python -m bench.jobs $(if $(BENCH_FULL),--full) $(ARGS)
 
 .PHONY: screenshots
 screenshots: ## draw the README's picture again from the running product

@@ -1,0 +1,1 @@
+"""Benchmarks: each compares Waypost with what people use today, side by side in one run."""

@@ -10,8 +10,6 @@ from generate_series(1, {count}) as n, lateral (select now() - n * interval '1 m
 
 
 def fill(database: Database, *, up_to: int) -> None:
-    """With so many finished jobs in all, and what a vacuum knows about them."""
+    """With so many finished jobs in all."""
     finished = int(database.value("select count(*) from jobs"))
     database.value(_FILL.format(count=max(0, up_to - finished)))
-    database.value("vacuum (analyze) jobs")
-    database.value("checkpoint")

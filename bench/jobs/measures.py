@@ -65,6 +65,7 @@ class PickUp:
 
 
 def drain(place: Place, *, jobs: int, workers: int) -> Drain:
+    _tidy(place)
     with (
         started(place.python, "client", place.system, place.client_url) as [client],
         started(place.python, "worker", place.system, place.worker_url, workers) as working,
@@ -89,6 +90,7 @@ def drain(place: Place, *, jobs: int, workers: int) -> Drain:
 
 
 def pick_up(place: Place, *, times: int, workers: int) -> PickUp:
+    _tidy(place)
     with (
         started(place.python, "client", place.system, place.client_url) as [client],
         started(place.python, "telling-worker", place.system, place.worker_url, workers) as working,
@@ -106,6 +108,13 @@ def _one(client: Child, working: list[Child]) -> float:
     # Idle again, and in step with nobody's timer.
     time.sleep(random.uniform(*_IDLE_SECONDS))  # noqa: S311 - guards nothing
     return wait
+
+
+def _tidy(place: Place) -> None:
+    """What the server does by itself within a minute or so; but then it would strike some and spare others."""
+    if place.database:
+        place.database.value("vacuum (analyze)")
+        place.database.value("checkpoint")
 
 
 def _warm_up(client: Child) -> None:

@@ -19,6 +19,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([drawn(lines[0]), rule, *map(drawn, lines[1:])])
 
 
+def _ratio(one: float, other: float) -> str:
+    """A run may be too short for the system to have counted any time."""
+    return f"{one / other:.2f}" if other else "-"
+
+
 def ratios(found: Sequence[Compared], *, to: str = "waypost") -> str:
     """Waypost against each: how many times as many jobs, and how many times as long until a job is picked up."""
     [ours] = [each for each in found if each.system == to]
@@ -27,7 +32,7 @@ def ratios(found: Sequence[Compared], *, to: str = "waypost") -> str:
             each.system,
             f"{ours.drain.drained_per_second / each.drain.drained_per_second:.2f}",
             f"{ours.drain.per_second / each.drain.per_second:.2f}",
-            f"{sum(each.drain.cpu_per_job) / sum(ours.drain.cpu_per_job):.2f}",
+            _ratio(sum(each.drain.cpu_per_job), sum(ours.drain.cpu_per_job)),
             f"{each.pick_up.p50 / ours.pick_up.p50:.2f}",
             f"{each.pick_up.p99 / ours.pick_up.p99:.2f}",
         ]

@@ -5,7 +5,6 @@ import os
 import random
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 
 from waypost.bootstrap import Stores, open_jobs, open_source
 from waypost.importing.engine import Engine
@@ -16,6 +15,7 @@ from waypost.importing.source import Scope, Source
 from waypost.kernel.clock import monotonic, utc_now
 from waypost.kernel.errors import Forbidden, TerminalError
 from waypost.kernel.ids import new_id
+from waypost.kernel.tasks import end
 from waypost.roles.running import Stop
 from waypost.roles.starting import start_import
 from waypost.scaling.jobs.job import Tally
@@ -69,9 +69,7 @@ class Importer:
         try:
             await self._work(import_id, stop)
         finally:
-            watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await watching
+            await end(watching)
             after = await self._stores.jobs.tally(import_id)
             await self._stores.imports.finish(import_id, _status(after))
             on_progress(self._measure(after, before, started))

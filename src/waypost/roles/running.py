@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import uvloop
 
 from waypost.kernel.errors import TransientError
+from waypost.kernel.tasks import end
 
 Result = TypeVar("Result")
 
@@ -43,8 +44,7 @@ class Stop:
         stopping.cancel()
         if working.done():
             return working.result()
-        working.cancel()
-        await asyncio.gather(working, return_exceptions=True)
+        await end(working)
         raise Stopped("stopped before it began")
 
     @property

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 
 from waypost.bootstrap import Stores, open_source, open_stores
@@ -11,6 +11,7 @@ from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import to_text
 from waypost.kernel.errors import StoreTrouble
+from waypost.kernel.tasks import end
 from waypost.roles.health import health_port
 from waypost.roles.running import Stop
 from waypost.roles.schedules import Book, configured
@@ -109,10 +110,10 @@ async def run_scheduler(settings: Settings, stop: Stop, on_start: OnStart) -> No
         stopping = asyncio.create_task(stop.wait())
         on_start()
         await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (running, stopping):
-            task.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
+        stopping.cancel()
+        if running.done():
+            running.result()
+        await end(running)
 
 
 async def _check_sources(settings: Settings, stores: Stores) -> None:

@@ -4,12 +4,13 @@ import asyncio
 import gc
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from starlette.types import ASGIApp
 
 from waypost.bootstrap import Stores, open_stores
 from waypost.kernel.errors import WaypostError
+from waypost.kernel.tasks import end
 from waypost.roles.listening import HttpServer, address, listen
 from waypost.roles.running import Stop
 from waypost.serving.shelf import LiveGeneration, Shelf
@@ -85,7 +86,7 @@ async def links_part(settings: Settings, stores: Stores) -> AsyncIterator[Sharin
             public_url=settings.web.public_url,
         )
     finally:
-        await _end(shipping)
+        await end(shipping)
         await shipper.close()
 
 
@@ -136,10 +137,4 @@ async def background(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        await _end(task)
-
-
-async def _end(task: "asyncio.Task[None]") -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+        await end(task)

@@ -8,6 +8,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import PyMongoError
 
 from waypost.kernel.clock import monotonic
+from waypost.kernel.tasks import end
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("mongodb")
@@ -51,8 +52,7 @@ class Arrivals:
 
     async def close(self) -> None:
         if self._listener is not None:
-            self._listener.cancel()
-            await asyncio.gather(self._listener, return_exceptions=True)
+            await end(self._listener)
             self._listener = None
 
     def _listen_if_possible(self) -> None:

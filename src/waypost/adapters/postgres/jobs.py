@@ -16,8 +16,8 @@ from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJo
 from waypost.scaling.jobs.store import Capabilities
 
 SQL = load_queries(__package__, "jobs.sql")
-CLAIM = SQL["claim"].replace("{due}", SQL["due"])
-CLAIM_IN_GROUP = SQL["claim"].replace("{due}", SQL["due_in_group"])
+CLAIM = SQL["claim"].replace("{due}", SQL["due"]).replace("{wanted}", SQL["wanted"])
+CLAIM_IN_GROUP = SQL["claim"].replace("{due}", SQL["due_in_group"]).replace("{wanted}", SQL["wanted_in_group"])
 
 _POLL_SECONDS = 0.25
 _BACKLOG_SECONDS = 1.0

@@ -1,3 +1,7 @@
+-- A number or an array in a select of its own hides its size from the planner, which then expects few rows and looks
+-- them up one by one. With the size, and with statistics that are a minute old, it would rather sort all that is
+-- pending, or read the whole index of the leased, with every entry that is dead since the last vacuum.
+
 -- add: a job for each shard that has none; cancelled ones are wanted again; whoever waits is told, once
 with wanted as materialized (
   select * from unnest($1::uuid[], $2::text[], $3::integer[], $4::float8[]) as wanted (id, shard, priority, delay)
@@ -49,6 +53,12 @@ order by priority desc, not_before, id
 limit (select case when $6::boolean then 0 else $2::bigint end)
 for no key update of jobs skip locked
 
+-- wanted: whether a claim may take an expired job; any, when no group is asked for
+$5::text is null
+
+-- wanted_in_group: the same, of one group; apart, because a plan that looks for groups in vain costs more
+exists (select from job_groups where group_id = $5 and job_id = jobs.id)
+
 -- claim: lease the due, unless only the expired are asked for; then, while there is room, the expired; bury the exhausted
 with due as materialized (
   -- Materialized, because the planner may otherwise run the choice more than once, and claim more than asked for.
@@ -57,8 +67,8 @@ with due as materialized (
 expired as materialized (
   select id, attempts >= $4 as exhausted from jobs
   where status = 'leased' and lease_until < now()
-    and (attempts >= $4 or $5::text is null
-         or exists (select from job_groups where group_id = $5 and job_id = jobs.id))
+    and (attempts >= $4 or {wanted})
+  -- In the index's order, because only a scan of that kind marks dead entries, so that the next one passes over them.
   order by id
   limit $2::bigint - (select count(*) from due)
   for no key update skip locked

@@ -8,6 +8,7 @@ from typing import Any
 
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.errors import StoreTrouble
+from waypost.kernel.tasks import end
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("postgres")
@@ -42,8 +43,7 @@ class Wakeups:
 
     async def close(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end(self._task)
 
     async def _listen(self) -> None:
         failures = 0

@@ -8,6 +8,8 @@ from redis.asyncio.client import PubSub
 from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import RedisError
 
+from waypost.kernel.tasks import end
+
 _PING_SECONDS = 15.0
 _RECONNECT_SECONDS = 1.0
 
@@ -33,10 +35,8 @@ class Listener:
         self._heard.clear()
 
     async def close(self) -> None:
-        while self._task and not self._task.done():
-            # Again, if need be: the driver may lose a cancellation that arrives together with a message.
-            self._task.cancel()
-            await asyncio.wait({self._task}, timeout=0.5)
+        if self._task:
+            await end(self._task)
 
     async def _listen(self) -> None:
         while True:

@@ -7,6 +7,7 @@ from typing import Self
 
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.errors import StoreTrouble
+from waypost.kernel.tasks import end
 from waypost.scaling.jobs.job import Done, Held
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.store import JobStore
@@ -45,8 +46,7 @@ class Acknowledger:
         self._closing = True
         self._news.set()
         await asyncio.wait({self._task}, timeout=_CLOSING_SECONDS)
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        await end(self._task)
 
     @property
     def backlog(self) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import Forbidden, NotNow, StoreTrouble, TransientError, WaypostError
+from waypost.kernel.tasks import end
 from waypost.scaling.jobs.acknowledging import Acknowledger
 from waypost.scaling.jobs.job import Failure, Held, LeaseLost
 from waypost.scaling.jobs.renewer import Renewer, deadline_of
@@ -151,9 +152,7 @@ class Worker:
         if for_work:
             waits.add(asyncio.create_task(self._store.wait(_POLL_SECONDS)))
         done, waiting = await asyncio.wait(waits, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await end(*waiting)
         for task in done:
             task.result()
 
@@ -245,10 +244,11 @@ class Worker:
 
     async def _release_all(self) -> None:
         self._stopping = True
-        for task in self._tasks:
-            self._interrupt(task)
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        # Again and again, if need be: a driver may lose an interruption that arrives together with an answer.
+        while self._tasks:
+            for task in self._tasks:
+                self._interrupt(task)
+            await asyncio.wait(self._tasks, timeout=_POLL_SECONDS)
 
 
 async def _never() -> bool:

@@ -1,0 +1,19 @@
+"""Ending tasks."""
+
+import asyncio
+from typing import Any
+
+_AGAIN_SECONDS = 0.5
+
+
+async def end(*tasks: "asyncio.Task[Any]") -> None:
+    """Cancel tasks and wait for their end, whatever it is.
+
+    Again and again, if need be: a driver may lose a cancellation that arrives together with an answer, and whoever
+    awaits the task after one `cancel` then waits for ever.
+    """
+    while waiting := [task for task in tasks if not task.done()]:
+        for task in waiting:
+            task.cancel()
+        await asyncio.wait(waiting, timeout=_AGAIN_SECONDS)
+    await asyncio.gather(*tasks, return_exceptions=True)

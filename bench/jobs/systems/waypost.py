@@ -16,8 +16,8 @@ from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.jobs.worker import Worker
 from waypost.telemetry.logs import configure_logs
 
-# The most that the settings allow.
-_CONCURRENCY = 256
+# As many as PgQueuer takes at a time.
+_CONCURRENCY = 1000
 # Counting them by status would take a second among millions.
 _UNFINISHED = """
 select exists (select from jobs where status = 'pending') or exists (select from jobs where status = 'leased')

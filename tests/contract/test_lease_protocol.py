@@ -127,7 +127,8 @@ class LeaseProtocol(RuleBasedStateMachine):
         self.model.highest_fence = max([self.model.highest_fence, *(lease.fence for lease in leases)])
         self.leases += leases
 
-    @rule(seconds=st.sampled_from([10.0, 31.0, 100.0]))
+    # No sum of them is the length of a lease: whether one that ends just now has ended is not the model's business.
+    @rule(seconds=st.sampled_from([11.0, 31.0, 100.0]))
     def time_passes(self, seconds: float) -> None:
         self.run(self.backend.age(seconds))
         self.model.now += seconds

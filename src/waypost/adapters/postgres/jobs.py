@@ -77,8 +77,13 @@ class PostgresJobStore:
         self, owner: str, limit: int, lease: float, max_attempts: int, group: str | None, *, only_expired: bool
     ) -> list[Lease]:
         sql = CLAIM if group is None else CLAIM_IN_GROUP
-        rows = await self._database.fetch(sql, owner, limit, lease, max_attempts, group, only_expired)
-        leases = [Lease(str(job_id), shard, fence, attempts, cursor) for job_id, shard, fence, attempts, cursor in rows]
+        leases: list[Lease] = []
+        buried = 1
+        while buried and len(leases) < limit:
+            rows = await self._database.fetch(sql, owner, limit - len(leases), lease, max_attempts, group, only_expired)
+            found = [Lease(str(row["id"]), *row[1:]) for row in rows if row["shard"] is not None]
+            buried = len(rows) - len(found)
+            leases += found
         # Fences were drawn in the order of the claim; an update returns its rows in whichever order it met them.
         leases.sort(key=lambda each: each.fence)
         return leases

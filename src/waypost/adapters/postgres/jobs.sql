@@ -83,19 +83,25 @@ buried as (
       last_error_message = 'its workers stopped without a word, again and again'
   from expired
   where jobs.id = expired.id and exhausted
+  returning jobs.id
 ),
 chosen as materialized (
   -- A fence is drawn once its job is locked, and so is larger than any that the job had. From an array, because the
   -- planner takes it for short, and so never reads the whole table to find these few.
   select id, nextval('fences') as fence
   from unnest(array(select id from expired where not exhausted union all select id from due)) as id
+),
+leased as (
+  update jobs
+  set status = 'leased', lease_owner = $1, lease_until = now() + make_interval(secs => $3), fence = chosen.fence,
+      attempts = attempts + 1, attempts_total = attempts_total + 1
+  from chosen
+  where jobs.id = chosen.id
+  returning jobs.id, jobs.shard, jobs.fence, jobs.attempts, jobs.cursor
 )
-update jobs
-set status = 'leased', lease_owner = $1, lease_until = now() + make_interval(secs => $3), fence = chosen.fence,
-    attempts = attempts + 1, attempts_total = attempts_total + 1
-from chosen
-where jobs.id = chosen.id
-returning jobs.id, jobs.shard, jobs.fence, jobs.attempts, jobs.cursor;
+select * from leased
+-- Those that were buried took the place of others.
+union all select id, null, null, null, null from buried;
 
 -- renew: extend the leases that are still current, except those that somebody is just changing
 update jobs

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from waypost.adapters.sources.ocm.source import OcmSource
-from waypost.adapters.sqlite.budget import SqliteBudget
+from waypost.adapters.sqlite.budget import SqliteBudgetRecords
 from waypost.adapters.sqlite.database import SqliteDatabase
 from waypost.adapters.sqlite.facts import SqliteFacts
 from waypost.adapters.sqlite.imports import SqliteImportStore
@@ -24,10 +24,15 @@ from waypost.kernel.suggesting import did_you_mean
 from waypost.places.store import PlaceStore
 from waypost.scaling.facts import Facts
 from waypost.scaling.jobs.store import JobStore
-from waypost.scaling.ratelimit.budget import Budget
+from waypost.scaling.ratelimit.budget import Budget, BudgetStore
+from waypost.scaling.ratelimit.records import RecordBudgetStore
+from waypost.scaling.ratelimit.shared import SharedBudget
 from waypost.settings import Settings
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.visits.visit import VisitStore
+from waypost.telemetry.logs import get_logger
+
+log = get_logger("budget")
 
 SOURCES = ("ocm",)
 _SQLITE = "sqlite:///"
@@ -50,7 +55,6 @@ class Stores:
     places: PlaceStore
     links: LinkStore
     visits: VisitStore
-    budget: Budget
 
 
 @dataclass(frozen=True)
@@ -69,10 +73,8 @@ class NoStore(NotFound):
 async def open_stores(settings: Settings, *, must_exist: bool = False) -> AsyncIterator[Stores]:
     """`must_exist` is for commands that look into a store and have no business making one."""
     path = _sqlite_path(settings.storage.store_url, "store")
-    if must_exist and not path.exists():
-        raise NoStore(
-            f"there is no store at {path}", next_step="check --data, or fill it: waypost import run --country DE,FR"
-        )
+    if must_exist:
+        _refuse_missing(path)
     async with AsyncExitStack() as stack:
         database = await SqliteDatabase.open(path)
         stack.callback(database.close)
@@ -92,7 +94,6 @@ async def open_stores(settings: Settings, *, must_exist: bool = False) -> AsyncI
             places=SqlitePlaceStore(database),
             links=SqliteLinkStore(database),
             visits=SqliteVisitStore(database),
-            budget=SqliteBudget(database, {"ocm": settings.budget.ocm}),
         )
 
 
@@ -140,6 +141,47 @@ async def open_job_store(url: str, *, migrating: bool = False) -> AsyncIterator[
                 )
 
 
+@asynccontextmanager
+async def open_budget(settings: Settings, *, must_exist: bool = False) -> AsyncIterator[Budget]:
+    """Where all who share it can reach it: in Redis, else beside the jobs, else in this machine's SQLite."""
+    url = settings.storage.redis or settings.storage.jobs or settings.storage.store_url
+    async with (
+        _open_budget_store(url, settings, must_exist=must_exist) as store,
+        SharedBudget(store, settings.budget.rules, when_away=settings.budget.when_away) as budget,
+    ):
+        yield budget
+
+
+@asynccontextmanager
+async def _open_budget_store(url: str, settings: Settings, *, must_exist: bool) -> AsyncIterator[BudgetStore]:
+    async with AsyncExitStack() as stack:
+        match url.partition(":")[0]:
+            case "redis" | "rediss":
+                with _extra("redis"):
+                    from waypost.adapters.redis.budget import RedisBudgetStore
+                    from waypost.adapters.redis.client import RedisClient
+                redis = await RedisClient.open(url)
+                stack.push_async_callback(redis.close)
+                yield RedisBudgetStore(redis)
+            case "postgresql" | "postgres":
+                with _extra("postgres"):
+                    from waypost.adapters.postgres.budget import PostgresBudgetRecords
+                    from waypost.adapters.postgres.database import PostgresDatabase
+                postgres = await PostgresDatabase.open(url, migrating=False)
+                stack.push_async_callback(postgres.close)
+                yield RecordBudgetStore(PostgresBudgetRecords(postgres))
+            case scheme:
+                if scheme.startswith("mongodb"):
+                    log.warning("the budget is this machine's alone", next_step="set WAYPOST_REDIS to share it")
+                    url = settings.storage.store_url
+                path = _sqlite_path(url, "store")
+                if must_exist:
+                    _refuse_missing(path)
+                sqlite = await SqliteDatabase.open(path)
+                stack.callback(sqlite.close)
+                yield RecordBudgetStore(SqliteBudgetRecords(sqlite))
+
+
 @contextmanager
 def _extra(name: str) -> Iterator[None]:
     """What the embedded default does not need is installed only where it is wanted."""
@@ -147,7 +189,7 @@ def _extra(name: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise SettingError(
-            f"jobs: the driver for this store is not installed ({error.name})",
+            f"the driver for this store is not installed ({error.name})",
             next_step=f"pip install 'waypost[{name}]'",
         ) from error
 
@@ -183,6 +225,13 @@ async def schema_status(settings: Settings) -> SchemaStatus:
     with closing(SqliteDatabase(path)) as database:
         version, missing = await database.run(pending)
         return SchemaStatus(version, tuple(migration.name for migration in missing))
+
+
+def _refuse_missing(path: Path) -> None:
+    if not path.exists():
+        raise NoStore(
+            f"there is no store at {path}", next_step="check --data, or fill it: waypost import run --country DE,FR"
+        )
 
 
 def _sqlite_path(url: str, name: str) -> Path:

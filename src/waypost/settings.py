@@ -22,6 +22,12 @@ from waypost.web.settings import WebSettings
 DEFAULT_FILE = "waypost.toml"
 
 
+def _read_redis(text: str) -> SecretUrl:
+    if text and text.partition(":")[0] not in {"redis", "rediss"}:
+        raise ValueError("this is not the URL of a Redis; write it like redis://user:password@host:6379/0")
+    return SecretUrl(text)
+
+
 @dataclass(frozen=True)
 class StorageSettings:
     data: str = setting("data", "./waypost-data", explain="folder for everything kept locally")
@@ -32,6 +38,10 @@ class StorageSettings:
         "",
         parse=SecretUrl,
         explain="another store for jobs alone: postgresql://, mongodb://, redis:// or sqlite:///; the store when empty",
+    )
+
+    redis: str = setting(
+        "redis", "", parse=_read_redis, explain="redis://… for what a fleet shares in memory: budgets, so far"
     )
 
     @property

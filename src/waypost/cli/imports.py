@@ -115,13 +115,14 @@ def start(load: Load, source: str, read: "ReadScope", *, as_json: bool) -> None:
     One small request makes sure that the provider is there and wants our key. What was done today, or for a window, is
     not asked for again, unless with --refresh.
     """
+    from waypost.bootstrap import open_budget
     from waypost.roles.starting import start_import
 
     settings, scope = load(), read()
 
     async def work() -> "Started":
-        async with _prepared(settings, source, scope) as (stores, opened):
-            return await start_import(settings, stores, opened, scope)
+        async with _prepared(settings, source, scope) as (stores, opened), open_budget(settings) as budget:
+            return await start_import(settings, stores, opened, budget, scope)
 
     started = asyncio.run(work())
     if as_json:

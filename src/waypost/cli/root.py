@@ -4,6 +4,7 @@ import click
 
 from waypost import __version__
 from waypost.cli import (
+    budgets,
     config,
     database,
     doctor,
@@ -36,6 +37,7 @@ for command in (
     workers.group,
     schedulers.group,
     jobs.group,
+    budgets.group,
     snapshots.group,
     serve.group,
     links.group,

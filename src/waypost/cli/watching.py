@@ -1,19 +1,12 @@
-"""The live view of `waypost job watch`: drawn in place on a terminal, lines or NDJSON elsewhere."""
+"""The live view of `waypost job watch`."""
 
-import asyncio
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from datetime import datetime
 
-import click
 import msgspec
-from rich.console import Console
-from rich.live import Live
 from rich.table import Table
 
 from waypost.bootstrap import open_stores
-from waypost.cli.frame import print_json
+from waypost.cli.live import display, look_repeatedly
 from waypost.kernel.clock import utc_now
 from waypost.roles.running import Stop
 from waypost.scaling.jobs.job import STATUSES, Job, Status
@@ -32,26 +25,14 @@ class View(msgspec.Struct, frozen=True):
 
 async def watch_jobs(settings: Settings, stop: Stop, *, every: float, times: int | None, as_json: bool) -> None:
     async with open_stores(settings, must_exist=True) as stores:
-        with _display(as_json=as_json) as show:
-            while not stop.is_set() and times != 0:
-                counts = await stores.jobs.count()
-                leases = await stores.jobs.list(status="leased", limit=_MOST_ROWS)
-                show(View(utc_now(), dict(counts), list(leases)))
-                times = None if times is None else times - 1
-                if times != 0:
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(stop.wait(), every)
 
+        async def look() -> View:
+            counts = await stores.jobs.count()
+            leases = await stores.jobs.list(status="leased", limit=_MOST_ROWS)
+            return View(utc_now(), dict(counts), list(leases))
 
-@contextmanager
-def _display(*, as_json: bool) -> Iterator[Callable[[View], None]]:
-    if as_json:
-        yield print_json
-    elif not sys.stdout.isatty():
-        yield lambda view: click.echo(_sentence(view))
-    else:
-        with Live(console=Console(), auto_refresh=False) as live:
-            yield lambda view: live.update(_table(view), refresh=True)
+        with display(_sentence, _table, as_json=as_json) as show:
+            await look_repeatedly(look, show, stop, every=every, times=times)
 
 
 def _sentence(view: View) -> str:

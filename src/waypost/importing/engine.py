@@ -58,8 +58,11 @@ class Engine:
             page = await self._source.fetch(shard, held.lease.cursor)
         except ProviderRefused as refusal:
             held.counted["refusals"] += 1
-            await self._budget.penalise(self._source.budget_key, refusal.retry_in)
+            refusal.retry_in = await self._budget.penalise(self._source.budget_key, refusal.retry_after)
             raise
+        self._budget.succeeded(self._source.budget_key)
+        if page.advice:
+            await self._budget.advise(self._source.budget_key, page.advice)
         if not page.last and page.cursor == held.lease.cursor:
             raise StuckCursor(f"{shard}: the page after {held.lease.cursor} leads to itself")
         return page

@@ -11,6 +11,7 @@ from waypost.importing.windows import Grid
 from waypost.kernel.errors import AskedWrongly, Forbidden, NotNow, TerminalError, TransientError
 from waypost.places.place import Place
 from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.ratelimit.budget import Advice
 
 
 class ProviderUnavailable(TransientError):
@@ -20,9 +21,13 @@ class ProviderUnavailable(TransientError):
 
 
 class ProviderRefused(NotNow):
-    """The provider asks us to slow down, for as long as it said."""
+    """The provider asks us to slow down; `retry_after` is for how many seconds, if it said so."""
 
     slug = "provider-refused"
+
+    def __init__(self, message: str, *, retry_after: float | None) -> None:
+        super().__init__(message, retry_in=retry_after or 0.0)
+        self.retry_after = retry_after
 
 
 class AccessDenied(Forbidden):
@@ -86,12 +91,16 @@ class Reject(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """What one request brought. `cursor` is where the next page starts; `last` says that there is none."""
+    """What one request brought. `cursor` is where the next page starts; `last` says that there is none.
+
+    `advice` is what the provider said about how much more it would like to be asked.
+    """
 
     fetched: tuple[Fetched, ...]
     rejects: tuple[Reject, ...]
     cursor: str | None
     last: bool
+    advice: Advice | None = None
 
 
 # Along what a source can plan: all of a country or a box, and there what changed in a window.

@@ -17,6 +17,15 @@ def parse_duration(text: str) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
+def parse_share(text: str) -> float:
+    """A share of something, more than nothing and at most all of it, from `25%` or `0.25`."""
+    match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)\s*(%?)", text.strip())
+    share = float(match[1]) / (100 if match[2] else 1) if match else 0.0
+    if not 0 < share <= 1:
+        raise ValueError(f"{text[:40]!r} is not a share; write it like 25% or 0.25, up to 100%")
+    return share
+
+
 def parse_size(text: str) -> int:
     """Bytes from `512`, `64k`, `32MiB` or `1g`."""
     match = re.fullmatch(r"(\d+)\s*([kmg]?)(?:i?b)?", text.strip().lower())

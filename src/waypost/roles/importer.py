@@ -6,7 +6,7 @@ import random
 import socket
 from collections.abc import Callable
 
-from waypost.bootstrap import Stores, open_jobs, open_source
+from waypost.bootstrap import Stores, open_budget, open_jobs, open_source
 from waypost.importing.engine import Engine
 from waypost.importing.imports import ImportStatus, Report, report
 from waypost.importing.plan import Plan, describe
@@ -21,6 +21,7 @@ from waypost.roles.starting import start_import
 from waypost.scaling.jobs.job import Tally
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.worker import Worker
+from waypost.scaling.ratelimit.budget import Budget
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
 
@@ -61,13 +62,17 @@ class Importer:
 
     async def run(self, scope: Scope, stop: Stop, on_progress: OnProgress) -> Report:
         """Raises what the provider's refusal was, after writing down how far it got."""
+        async with open_budget(self._settings) as budget:
+            return await self._run(scope, budget, stop, on_progress)
+
+    async def _run(self, scope: Scope, budget: Budget, stop: Stop, on_progress: OnProgress) -> Report:
         started = monotonic()
-        enqueued = await stop.interrupting(start_import(self._settings, self._stores, self._source, scope))
+        enqueued = await stop.interrupting(start_import(self._settings, self._stores, self._source, budget, scope))
         import_id = enqueued.id
         before = await self._stores.jobs.tally(import_id)
         watching = asyncio.create_task(self._watch(import_id, before, started, on_progress))
         try:
-            await self._work(import_id, stop)
+            await self._work(import_id, budget, stop)
         finally:
             await end(watching)
             after = await self._stores.jobs.tally(import_id)
@@ -80,9 +85,9 @@ class Importer:
             )
         return report(import_id, after, monotonic() - started)
 
-    async def _work(self, import_id: str, stop: Stop) -> None:
+    async def _work(self, import_id: str, budget: Budget, stop: Stop) -> None:
         jobs = self._settings.jobs
-        engine = Engine(self._source, self._stores.pages, self._stores.budget, max_wait=self._settings.budget.max_wait)
+        engine = Engine(self._source, self._stores.pages, budget, max_wait=self._settings.budget.max_wait)
         with Renewer(lambda: open_jobs(self._settings), jobs.lease) as renewer:
             rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
             worker = Worker(self._stores.jobs, renewer, engine.work, owner=self._owner, settings=jobs, rng=rng)

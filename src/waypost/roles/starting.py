@@ -8,6 +8,7 @@ from waypost.importing.source import ProviderRefused, Scope, Source
 from waypost.kernel.clock import utc_now
 from waypost.kernel.ids import new_id
 from waypost.scaling.jobs.job import NewJob
+from waypost.scaling.ratelimit.budget import Budget
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
 
@@ -25,10 +26,10 @@ class Started(msgspec.Struct, frozen=True):
     shards: int
 
 
-async def start_import(settings: Settings, stores: Stores, source: Source, scope: Scope) -> Started:
+async def start_import(settings: Settings, stores: Stores, source: Source, budget: Budget, scope: Scope) -> Started:
     import_id = str(new_id())
     shards = source.plan(scope, utc_now().date(), import_id)
-    await _check(settings, stores, source)
+    await _check(source, budget, max_wait=settings.budget.max_wait)
     await remember_provider(stores, source)
     await stores.imports.start(Import(import_id, source.name, scope, "running", utc_now()))
     await stores.jobs.enqueue([NewJob(str(shard)) for shard in shards], group=import_id)
@@ -44,11 +45,11 @@ async def remember_provider(stores: Stores, source: Source) -> None:
         log.warning("the places here came from another address so far", so_far=known, now=source.provider)
 
 
-async def _check(settings: Settings, stores: Stores, source: Source) -> None:
+async def _check(source: Source, budget: Budget, *, max_wait: float) -> None:
     """One small request before anything is enqueued: a wrong key or a provider that is away leaves no dead jobs."""
-    await stores.budget.acquire(source.budget_key, max_wait=settings.budget.max_wait)
+    await budget.acquire(source.budget_key, max_wait=max_wait)
     try:
         await source.check()
     except ProviderRefused as refusal:
-        await stores.budget.penalise(source.budget_key, refusal.retry_in)
+        refusal.retry_in = await budget.penalise(source.budget_key, refusal.retry_after)
         raise

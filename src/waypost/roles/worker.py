@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
-from waypost.bootstrap import Stores, open_jobs, open_source, open_stores
+from waypost.bootstrap import Stores, open_budget, open_jobs, open_source, open_stores
 from waypost.importing.engine import Engine
 from waypost.roles.chores import Chores
 from waypost.roles.health import health_port
@@ -40,9 +40,8 @@ class Desk:
         async with self._opening:
             if name not in self._handlers:
                 source = await self._stack.enter_async_context(open_source(name, self._settings))
-                engine = Engine(
-                    source, self._stores.pages, self._stores.budget, max_wait=self._settings.budget.max_wait
-                )
+                budget = await self._stack.enter_async_context(open_budget(self._settings))
+                engine = Engine(source, self._stores.pages, budget, max_wait=self._settings.budget.max_wait)
                 self._handlers[name] = engine.work
             return self._handlers[name]
 

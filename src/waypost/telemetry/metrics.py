@@ -28,6 +28,12 @@ BUDGET_WAIT_SECONDS = Histogram(
     buckets=(0.001, 0.01, 0.1, 0.5, 1, 5, 30, 60, 300),
 )
 
+BUDGET_PACE = Gauge("waypost_budget_pace", "The share of its rate that a budget is used at.", ["provider", "budget"])
+BUDGET_PENALTIES = Counter("waypost_budget_penalties", "Refusals by a provider that stopped everybody.", ["provider"])
+BUDGET_WITHOUT_STORE = Counter(
+    "waypost_budget_without_store", "Turns asked for while the budget's store was away.", ["provider", "mode"]
+)
+
 PROVIDER_REQUESTS = Counter("waypost_provider_requests", "Requests to providers.", ["provider", "outcome"])
 PLACES_WRITTEN = Counter("waypost_places", "Places brought by pages, by what they changed.", ["change"])
 

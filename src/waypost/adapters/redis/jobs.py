@@ -25,7 +25,7 @@ from waypost.kernel.errors import AskedWrongly
 from waypost.scaling.jobs.job import STATUSES, Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
 
-SCRIPTS = load_scripts("lua")
+SCRIPTS = load_scripts("lua/jobs")
 
 # What one script call takes on, so that no call keeps all others waiting for long (some 20 ms).
 _CHUNK = 1000

@@ -21,7 +21,14 @@ class Listener:
         self._redis = redis
         self._channel = channel
         self._heard = asyncio.Event()
+        self._subscriptions = 0
+        self._is_subscribed = False
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def subscription(self) -> int | None:
+        """The number of the subscription under way; None while what is published would not be heard."""
+        return self._subscriptions if self._is_subscribed else None
 
     async def wait(self, seconds: float) -> None:
         """Until something was published, or so many seconds have passed.
@@ -46,6 +53,7 @@ class Listener:
                 async with self._redis.pubsub() as subscription:
                     await subscription.subscribe(self._channel)
                     await self._follow(subscription)
+            self._is_subscribed = False
             await asyncio.sleep(_RECONNECT_SECONDS)
 
     async def _follow(self, subscription: PubSub) -> None:
@@ -54,6 +62,9 @@ class Listener:
             message = await subscription.get_message(timeout=_PING_SECONDS)
             if message is not None:
                 asked = False
+                if message["type"] == "subscribe":
+                    self._subscriptions += 1
+                    self._is_subscribed = True
                 if message["type"] in {"subscribe", "message"}:
                     self._heard.set()
             elif asked:

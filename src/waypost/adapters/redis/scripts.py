@@ -23,8 +23,8 @@ def load_scripts(folder: str) -> Mapping[str, Script]:
         if file.name.endswith(".lua")
     }
     prologue = texts.pop(_PROLOGUE)
-    return {name: _script(name, f"{prologue}\n{text}") for name, text in texts.items()}
+    return {name: make_script(name, f"{prologue}\n{text}") for name, text in texts.items()}
 
 
-def _script(name: str, text: str) -> Script:
+def make_script(name: str, text: str) -> Script:
     return Script(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())

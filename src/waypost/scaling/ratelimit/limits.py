@@ -1,12 +1,10 @@
-"""Limits and reservations: pure arithmetic on times in seconds.
+"""Limits as people write them, and the spacing of requests that keeps within them."""
 
-Each limit has a theoretical arrival time: when the next request would come if all came evenly. A reservation moves it
-forward and says when the caller may go, so that callers are served in order and nobody polls.
-"""
-
+import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import msgspec
 
 _PERIODS = {"s": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600, "d": 86400, "day": 86400}
 _LONG_SECONDS = 60
@@ -19,6 +17,8 @@ class Limit:
     count: int
     period: float
     name: str
+    # Whether all keys of a provider have it together.
+    shared: bool = False
 
     @property
     def burst(self) -> int:
@@ -36,12 +36,18 @@ class Limit:
         return self.count / self.period
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """When to go, and each limit's arrival time afterwards."""
+class Spacing(msgspec.Struct, frozen=True, array_like=True):
+    """A limit as budgets compute with it: microseconds between requests, and how many may come at once."""
 
-    at: float
-    arrivals: tuple[float, ...]
+    name: str
+    interval: int
+    burst: int
+    shared: bool
+
+    @classmethod
+    def of(cls, limit: Limit) -> "Spacing":
+        # Rounded up: a microsecond too long keeps the limit, one too short would not.
+        return cls(limit.name, math.ceil(limit.interval * 1_000_000), limit.burst, limit.shared)
 
 
 def parse_limits(text: str) -> tuple[Limit, ...]:
@@ -52,19 +58,13 @@ def parse_limits(text: str) -> tuple[Limit, ...]:
     return limits
 
 
+def parse_shared_limits(text: str) -> tuple[Limit, ...]:
+    """The same, for all keys of a provider together; nothing means that there is none."""
+    return tuple(replace(limit, shared=True) for limit in parse_limits(text)) if text.strip() else ()
+
+
 def _parse_limit(text: str) -> Limit:
     match = re.fullmatch(r"(\d{1,9})\s*/\s*(\d{0,6})\s*([a-z]+)", text)
     if not match or match[3] not in _PERIODS or int(match[1]) == 0 or (match[2] and int(match[2]) == 0):
         raise ValueError(f"{text!r} is not a limit; write it like 5/s, 100/min or 10000/day")
     return Limit(int(match[1]), float(int(match[2] or 1) * _PERIODS[match[3]]), text.replace(" ", ""))
-
-
-def reserve(
-    limits: Sequence[Limit], arrivals: Sequence[float], *, now: float, not_before: float = 0.0, cost: int = 1
-) -> Reservation:
-    """Take `cost` from all limits together, at the earliest moment that suits every one of them."""
-    # What costs more than a burst waits until all of it is there.
-    tolerances = [(limit.burst - cost) * limit.interval for limit in limits]
-    at = max([now, not_before, *(arrival - tolerance for arrival, tolerance in zip(arrivals, tolerances, strict=True))])
-    moved = (max(arrival, at) + cost * limit.interval for limit, arrival in zip(limits, arrivals, strict=True))
-    return Reservation(at, tuple(moved))

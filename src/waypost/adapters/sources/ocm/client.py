@@ -2,23 +2,28 @@
 
 import asyncio
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 import httpx
+import msgspec
 
 from waypost import __version__
+from waypost.adapters.sources.advice import parse_advice, parse_retry_after
 from waypost.importing.source import AccessDenied, ProviderRefused, ProviderUnavailable
 from waypost.kernel.configuration import Secret
 from waypost.kernel.errors import TerminalError
+from waypost.scaling.ratelimit.budget import Advice
 from waypost.telemetry.metrics import PROVIDER_REQUESTS
-
-_PAUSE_WITHOUT_ADVICE = 10.0
 
 
 class ProviderRejected(TerminalError):
     """The provider says that the request itself is wrong; sending it again would not help."""
 
     slug = "provider-rejected"
+
+
+class Answer(msgspec.Struct, frozen=True):
+    body: bytes
+    advice: Advice | None
 
 
 class ProviderClient:
@@ -42,11 +47,11 @@ class ProviderClient:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def get(self, path: str, params: dict[str, str]) -> bytes:
+    async def get(self, path: str, params: dict[str, str]) -> Answer:
         try:
             # httpx bounds each read; the whole answer is bounded here, or a drip would hold a lease for ever.
             async with asyncio.timeout(self._timeout):
-                body = await self._get(path, params)
+                answer = await self._get(path, params)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
             raise ProviderRejected(f"{self._url} cannot be asked: {error}") from error
         except (TimeoutError, httpx.TransportError) as error:
@@ -57,9 +62,9 @@ class ProviderClient:
                 next_step=f"check WAYPOST_{self._name.upper()}_URL and the network, then start the import again",
             ) from error
         PROVIDER_REQUESTS.labels(self._name, "ok").inc()
-        return body
+        return answer
 
-    async def _get(self, path: str, params: dict[str, str]) -> bytes:
+    async def _get(self, path: str, params: dict[str, str]) -> Answer:
         async with self._http.stream("GET", path, params=params) as answer:
             self._judge(answer)
             body = bytearray()
@@ -69,7 +74,7 @@ class ProviderClient:
                     raise ProviderRejected(
                         f"the provider's answer is larger than {self._max_answer} bytes (import.max_answer)"
                     )
-            return bytes(body)
+            return Answer(bytes(body), parse_advice(answer.headers, datetime.now(UTC)))
 
     def _judge(self, answer: httpx.Response) -> None:
         status = answer.status_code
@@ -81,23 +86,17 @@ class ProviderClient:
                 f"the provider at {self._url} refuses our key ({status})",
                 next_step=f"set WAYPOST_{self._name.upper()}_KEY to a key that it knows, then start the import again",
             )
-        advice = answer.headers.get("Retry-After")
-        if status == httpx.codes.TOO_MANY_REQUESTS or (status == httpx.codes.SERVICE_UNAVAILABLE and advice):
-            pause = _parse_retry_after(advice, datetime.now(UTC))
-            raise ProviderRefused(f"the provider asks us to wait ({status}, {pause:.0f} s)", retry_in=pause)
+        now = datetime.now(UTC)
+        pause = parse_retry_after(answer.headers.get("Retry-After"), now)
+        if status == httpx.codes.TOO_MANY_REQUESTS or (status == httpx.codes.SERVICE_UNAVAILABLE and pause is not None):
+            advice = parse_advice(answer.headers, now)
+            if pause is None and advice and advice.remaining == 0:
+                pause = advice.reset
+            raise ProviderRefused(f"the provider asks us to wait ({status}, {_told(pause)})", retry_after=pause)
         if answer.is_server_error:
             raise ProviderUnavailable(f"the provider at {self._url} failed ({status})")
         raise ProviderRejected(f"the provider at {self._url} does not take this request ({status})")
 
 
-def _parse_retry_after(text: str | None, now: datetime) -> float:
-    """Seconds from either form of the header; in full, however long."""
-    if text is None:
-        return _PAUSE_WITHOUT_ADVICE
-    if text.isascii() and text.strip().isdigit():
-        return float(text)
-    try:
-        until = parsedate_to_datetime(text)
-    except ValueError:
-        return _PAUSE_WITHOUT_ADVICE
-    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - now).total_seconds())
+def _told(pause: float | None) -> str:
+    return "it does not say how long" if pause is None else f"{pause:.0f} s"

@@ -46,12 +46,12 @@ class OcmSource:
         return shards_of(scope, day, import_id, source=self.name, plans=self.plans)
 
     async def check(self) -> None:
-        decode(await self._client.get("/v3/poi", {"client": "waypost", "maxresults": "1"}))
+        decode((await self._client.get("/v3/poi", {"client": "waypost", "maxresults": "1"})).body)
 
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
         question = Question.read(shard)
         after = question.before_first if cursor is None else _read_cursor(cursor)
-        body = await self._client.get(
+        received = await self._client.get(
             "/v3/poi",
             {
                 "client": "waypost",
@@ -62,12 +62,13 @@ class OcmSource:
                 "verbose": "false",
             },
         )
-        records = decode(body)
+        records = decode(received.body)
         if not records:
             # A short page is no sign of the end: some servers send less than was asked for. Only nothing is.
-            return Page((), (), cursor, last=True)
+            return Page((), (), cursor, last=True, advice=received.advice)
         answer = sift(records, question, after)
-        return Page(answer.fetched, answer.rejects, f"{_CURSOR}{answer.highest}", last=answer.is_complete)
+        cursor = f"{_CURSOR}{answer.highest}"
+        return Page(answer.fetched, answer.rejects, cursor, last=answer.is_complete, advice=received.advice)
 
 
 def _read_cursor(cursor: str) -> int:

@@ -1,0 +1,19 @@
+-- The provider says that ARGV[3] requests are left until its count starts again, after ARGV[4] microseconds.
+
+local remaining, reset = tonumber(ARGV[3]), tonumber(ARGV[4])
+if remaining <= 0 then
+  stop_until(now + reset)
+else
+  local slowest = 0
+  for _, spacing in ipairs(spacings) do
+    slowest = math.max(slowest, spacing[2])
+  end
+  local left = math.max(floor, slowest * remaining / math.max(1, reset))
+  if left < account.pace * NOTEWORTHY then
+    account.pace = left
+    account.paced_at = now
+    account.epoch = account.epoch + 1
+  end
+end
+
+return settle()

@@ -1,0 +1,141 @@
+-- What every script of a budget begins with: the same arithmetic as in scaling/ratelimit/ledger.py, name by name. A test
+-- compares the two step by step.
+--
+-- KEYS[1] is `{namespace:budget:provider}:key`; the part in braces decides where in a cluster it lives, and is itself
+-- the key of what all keys of the provider have together. Both hold an account, packed; both vanish when nobody asked
+-- for days. ARGV[1] has the rules, ARGV[2] what the caller heard from us last. Times are microseconds of this server's
+-- clock, which a double holds exactly.
+
+local HORIZON = 3000000
+local HEARTBEAT = 30000000
+local GRACE = 1000000
+local MEMBER = 60000000
+local FIRST_PAUSE = 5000000
+local LONGEST_PAUSE = 600000000
+local NOTEWORTHY = 0.9
+local LEAP = 1048576
+local KEPT_MILLISECONDS = 172800000
+
+local clock = redis.call('TIME')
+local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
+
+local rules = cjson.decode(ARGV[1])
+local spacings, floor, ceiling, recovery = rules[1], rules[2], rules[3], rules[4]
+
+local function read(key)
+  local packed = redis.call('GET', key)
+  return packed and cmsgpack.unpack(packed) or {
+    born = 0, seq = 0, seen = 0, arrivals = {}, penalty = 0, quiet = 0, epoch = 0, pace = 1, paced_at = 0,
+    refusals = 0, turns = 0, line = {}, members = {}, last_turn = 0, before_last = {},
+  }
+end
+
+local is_shared = false
+for _, spacing in ipairs(spacings) do
+  is_shared = is_shared or spacing[4]
+end
+
+local common_key = string.match(KEYS[1], '^%b{}')
+local account = read(KEYS[1])
+local common = is_shared and read(common_key)
+
+local function record(spacing)
+  return spacing[4] and common or account
+end
+
+local function get_arrivals()
+  local arrivals = {}
+  for index, spacing in ipairs(spacings) do
+    arrivals[index] = record(spacing).arrivals[spacing[1]] or 0
+  end
+  return arrivals
+end
+
+local function set_arrivals(arrivals)
+  for index, spacing in ipairs(spacings) do
+    if arrivals[index] then
+      record(spacing).arrivals[spacing[1]] = arrivals[index]
+    end
+  end
+end
+
+local function stop_until(time)
+  if time > math.max(account.penalty, now) then
+    account.penalty = time
+    account.epoch = account.epoch + 1
+  end
+end
+
+-- A clock that stepped back takes all times with it.
+local function follow_clock(each)
+  local back = each.seen - now
+  if back > 0 then
+    for _, times in ipairs({ each.arrivals, each.members, each.before_last }) do
+      for name, time in pairs(times) do
+        times[name] = time - back
+      end
+    end
+    each.penalty = each.penalty - back
+    each.quiet = each.quiet - back
+    each.paced_at = each.paced_at - back
+    for _, waiting in ipairs(each.line) do
+      waiting[3] = waiting[3] - back
+    end
+  end
+  each.seen = now
+end
+
+-- This server was flushed, or went back in time, if a process knows more than we do.
+local function mend(known)
+  local known_now, born, seq, epoch, pace, penalty = known[1], known[2], known[3], known[4], known[5], known[6]
+  local function recall(time)
+    return math.min(time, now + time - known_now)
+  end
+  local is_behind = born < account.born or (born == account.born and seq > account.seq)
+  if born > 0 and (account.born == 0 or is_behind) then
+    local arrivals = {}
+    for index, ours in ipairs(get_arrivals()) do
+      arrivals[index] = known[8][index] and math.max(ours, recall(known[8][index]))
+    end
+    set_arrivals(arrivals)
+    account.quiet = now + HORIZON
+    account.epoch = math.max(account.epoch, epoch)
+    account.pace = math.min(account.pace, pace)
+    account.paced_at = now
+    account.born, account.seq = born, math.max(account.seq, seq) + LEAP
+    account.last_turn, account.before_last = 0, {}
+  end
+  if account.born == 0 then
+    account.born, account.pace = now, ceiling
+  end
+  stop_until(recall(penalty))
+end
+
+follow_clock(account)
+if common then
+  follow_clock(common)
+end
+mend(cjson.decode(ARGV[2]))
+account.pace = math.min(math.max(account.pace, floor), ceiling)
+account.seq = account.seq + 1
+
+-- The last thing that a script does: keep the accounts, tell who listens of a new epoch, and say what is known now.
+local epoch_before = account.epoch
+local function settle(answers)
+  local kept = KEPT_MILLISECONDS + math.max(0, math.ceil((account.penalty - now) / 1000))
+  redis.call('SET', KEYS[1], cmsgpack.pack(account), 'PX', string.format('%.0f', kept))
+  if common then
+    redis.call('SET', common_key, cmsgpack.pack(common), 'PX', string.format('%.0f', kept))
+  end
+  if account.epoch ~= epoch_before then
+    redis.call('PUBLISH', KEYS[1], account.epoch)
+  end
+  local members = 0
+  for _ in pairs(account.members) do
+    members = members + 1
+  end
+  return {
+    now, account.born, account.seq, account.epoch, string.format('%.17g', account.pace), account.penalty,
+    math.max(1, members), get_arrivals(), answers or {},
+  }
+end

@@ -1,0 +1,48 @@
+"""What `waypost budget show` prints."""
+
+from rich.table import Table
+
+from waypost.bootstrap import open_budget, open_source
+from waypost.cli.live import display, look_repeatedly
+from waypost.roles.running import Stop
+from waypost.scaling.ratelimit.view import BudgetView, LimitView, view_of
+from waypost.settings import Settings
+
+
+async def show_budget(
+    settings: Settings, source: str, stop: Stop, *, every: float, times: int | None, as_json: bool
+) -> None:
+    async with open_source(source, settings) as opened, open_budget(settings, must_exist=True) as budget:
+        key, rules = opened.budget_key, settings.budget.rules[opened.name]
+
+        async def look() -> BudgetView:
+            return view_of(key, await budget.look(key), rules)
+
+        with display(_sentence, _table, as_json=as_json) as show:
+            await look_repeatedly(look, show, stop, every=every, times=times)
+
+
+def _sentence(view: BudgetView) -> str:
+    limits = ", ".join(f"{limit.limit}{_scope(limit)}: {limit.free} free" for limit in view.limits)
+    return f"{view.provider}:{view.key}  {limits}; {_state(view)}"
+
+
+def _state(view: BudgetView) -> str:
+    stopped = f"stopped for {view.penalty:.0f} s, " if view.penalty else ""
+    return (
+        f"{stopped}pace {view.pace:.0%}, next turn in {view.next_turn:.1f} s,"
+        f" {view.waiting} in line, {view.processes} process{'' if view.processes == 1 else 'es'}"
+    )
+
+
+def _table(view: BudgetView) -> Table:
+    table = Table(title=f"{view.provider}:{view.key}\n{_state(view)}", title_justify="left")
+    for name in ("limit", "free now", "taken ahead"):
+        table.add_column(name, justify="left" if name == "limit" else "right")
+    for limit in view.limits:
+        table.add_row(f"{limit.limit}{_scope(limit)}", str(limit.free), f"{limit.used_ahead:.1f} s")
+    return table
+
+
+def _scope(limit: LimitView) -> str:
+    return " for all keys" if limit.scope == "global" else ""

@@ -1,0 +1,193 @@
+"""One budget as one process sees it: it asks the store for everybody here who waits, and wakes them at their time."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+from waypost.kernel.clock import monotonic
+from waypost.kernel.errors import StoreTrouble
+from waypost.kernel.tasks import end
+from waypost.scaling.ratelimit.budget import Advice, BudgetStore
+from waypost.scaling.ratelimit.ledger import FOREVER, NOTEWORTHY, Answered, Asked, Known, Rules
+
+_MICROSECONDS = 1_000_000
+_CALL_SECONDS = 3.0
+# Turns that one call to the store asks for.
+_BATCH = 100
+# Who comes later than this after its time has lost its turn: others may be on theirs.
+_LATE = 0.5
+
+
+class Ticket:
+    """A caller who waits for its turn, and what the store last said about it."""
+
+    def __init__(self, cost: int, deadline: float) -> None:
+        self.cost = cost
+        self.deadline = deadline
+        self.turn = 0
+        self.answered: Answered | StoreTrouble | None = None
+        self.at = 0.0
+        self.epoch = 0
+
+    @property
+    def holds(self) -> bool:
+        """Whether the store keeps a turn or a place in the line for it."""
+        return isinstance(self.answered, Answered) and self.answered.verdict != "refused"
+
+    def verdict(self) -> Answered:
+        assert self.answered
+        if isinstance(self.answered, StoreTrouble):
+            raise self.answered
+        return self.answered
+
+    def asked(self, now: float) -> Asked:
+        left = FOREVER if self.deadline == float("inf") else max(0, round((self.deadline - now) * _MICROSECONDS))
+        return Asked(self.turn, self.cost, left)
+
+
+class Gate:
+    def __init__(self, key: str, rules: Rules, store: BudgetStore, process: str) -> None:
+        self.rules = rules
+        self._key = key
+        self._store = store
+        self._process = process
+        self._known = Known()
+        self._known_at = 0.0
+        self._succeeded = False
+        self._queue: list[Ticket] = []
+        self._turn_to_ask = asyncio.Lock()
+        self._turn_to_look = asyncio.Lock()
+        self._voided = asyncio.Event()
+        # The subscription since whose start we have seen every epoch.
+        self._followed: int | None = None
+        self._following: asyncio.Task[None] | None = None
+
+    @property
+    def members(self) -> int:
+        """How many processes shared the budget when the store last answered."""
+        return self._known.members
+
+    @property
+    def pace(self) -> float:
+        return self._known.pace
+
+    @property
+    def penalty_left(self) -> float:
+        """Seconds for which nobody asks, as far as this process knows."""
+        passed = (monotonic() - self._known_at) * _MICROSECONDS
+        return max(0.0, (self._known.penalty - self._known.now - passed) / _MICROSECONDS)
+
+    def succeeded(self) -> None:
+        self._succeeded = True
+
+    async def ask(self, ticket: Ticket) -> Answered:
+        """What the store says about a ticket. Those who come while a call is under way share the next one."""
+        ticket.answered = None
+        self._queue.append(ticket)
+        try:
+            while ticket in self._queue:
+                async with self._turn_to_ask:
+                    if ticket in self._queue:
+                        await self._ask(self._queue[:_BATCH])
+        finally:
+            if ticket in self._queue:
+                self._queue.remove(ticket)
+        return ticket.verdict()
+
+    async def its_time(self, ticket: Ticket) -> bool:
+        """Wait for a turn that was granted; false if it was lost meanwhile."""
+        wait = ticket.at - monotonic()
+        if wait > 0:
+            voided = self._voided
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await voided.wait()
+        on_time = monotonic() - ticket.at <= _LATE
+        return on_time and (wait <= 0 or ticket.epoch == await self._epoch())
+
+    async def penalise(self, retry_after: float | None) -> float:
+        pause = None if retry_after is None else round(retry_after * _MICROSECONDS)
+        try:
+            self._learn(await self._store.penalise(self._key, self.rules, self._known, pause))
+        except StoreTrouble:
+            # At least nobody here asks; and whoever asks the store next tells it.
+            self._remember_penalty(pause or 0)
+            raise
+        return self.penalty_left
+
+    async def advise(self, advice: Advice) -> None:
+        slowest = max(spacing.interval for spacing in self.rules.spacings)
+        reset = round(advice.reset * _MICROSECONDS)
+        left = slowest * advice.remaining / max(1, reset)
+        # Most answers say nothing new, and must not cost a call each.
+        if reset > 0 and max(self.rules.floor, left) < self._known.pace * NOTEWORTHY:
+            self._learn(await self._store.advise(self._key, self.rules, self._known, advice.remaining, reset))
+
+    async def leave(self, turn: int) -> None:
+        self._learn(await self._store.leave(self._key, self.rules, self._known, turn))
+
+    async def close(self) -> None:
+        if self._following:
+            await end(self._following)
+
+    async def _ask(self, tickets: Sequence[Ticket]) -> None:
+        self._following = self._following or asyncio.create_task(self._follow())
+        succeeded, self._succeeded = self._succeeded, False
+        try:
+            async with asyncio.timeout(_CALL_SECONDS):
+                now = monotonic()
+                asked = [ticket.asked(now) for ticket in tickets]
+                known, answers = await self._store.ask(
+                    self._key, self.rules, self._known, self._process, asked, succeeded=succeeded
+                )
+        except (StoreTrouble, TimeoutError) as error:
+            trouble = error if isinstance(error, StoreTrouble) else StoreTrouble("the store of budgets does not answer")
+            for ticket in tickets:
+                self._answer(ticket, trouble)
+            return
+        self._learn(known)
+        numbered = {ticket.turn: ticket for ticket in tickets if ticket.turn}
+        others = iter([ticket for ticket in tickets if not ticket.turn])
+        for answered in answers:
+            # Numbers are given out in the order of asking, and answers come in the order of numbers.
+            ticket = numbered.get(answered.turn) or next(others)
+            ticket.turn, ticket.epoch = answered.turn, known.epoch
+            # Never earlier than at that time: what the answer took is waited in addition.
+            ticket.at = self._known_at + (answered.at - known.now) / _MICROSECONDS
+            self._answer(ticket, answered)
+
+    def _answer(self, ticket: Ticket, answered: Answered | StoreTrouble) -> None:
+        ticket.answered = answered
+        self._queue.remove(ticket)
+
+    def _learn(self, known: Known) -> None:
+        if known.epoch != self._known.epoch:
+            self._voided.set()
+            self._voided = asyncio.Event()
+        self._known, self._known_at = known, monotonic()
+
+    def _remember_penalty(self, pause: int) -> None:
+        passed = round((monotonic() - self._known_at) * _MICROSECONDS)
+        until = max(self._known.penalty, self._known.now + passed + pause)
+        self._learn(msgspec.structs.replace(self._known, now=self._known.now + passed, penalty=until))
+
+    async def _epoch(self) -> int:
+        subscription = self._store.subscription(self._key)
+        if subscription is None or subscription != self._followed:
+            async with self._turn_to_look:  # one after the other, or those whose turn is later might be quicker
+                self._know_epoch(await self._store.epoch(self._key))
+        return self._known.epoch
+
+    def _know_epoch(self, epoch: int) -> None:
+        if epoch != self._known.epoch:
+            self._learn(msgspec.structs.replace(self._known, epoch=epoch))
+
+    async def _follow(self) -> None:
+        """Hear of new epochs, where the store tells of them."""
+        while True:
+            subscription = await self._store.news(self._key)
+            with suppress(StoreTrouble):
+                self._know_epoch(await self._store.epoch(self._key))
+                self._followed = subscription

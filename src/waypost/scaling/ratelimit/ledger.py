@@ -1,0 +1,301 @@
+"""What a budget keeps, and how it changes: pure arithmetic on microseconds of the store's clock.
+
+Each limit has an arrival time: when the next request would come if all came evenly. Granting a turn moves it forward
+and says when to go, so that callers are served in order and nobody polls. A turn is granted a few seconds ahead at
+most; who would come later stands in a line, and asks again when its turn is near. So whoever disappears takes no more
+than a few seconds with it, and a clock that steps back cannot stop everybody for long.
+
+The same arithmetic is in adapters/redis/budget_lua/prologue.lua; a test compares the two step by step.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from waypost.scaling.ratelimit.limits import Spacing
+
+_SECOND = 1_000_000
+# How far ahead turns are granted.
+HORIZON = 3 * _SECOND
+# Who stands in the line asks again after half of its wait, or this if that is longer, and whenever its turn is near.
+# Who is late by more than the grace loses its place.
+HEARTBEAT = 30 * _SECOND
+GRACE = 1 * _SECOND
+# Who has not asked for this long no longer counts as somebody who shares the budget.
+MEMBER_SECONDS = 60
+# The pause after a refusal without advice doubles from the first to the longest.
+FIRST_PAUSE = 5 * _SECOND
+LONGEST_PAUSE = 600 * _SECOND
+# A rate is lowered on advice only if it makes a difference, because that sends everybody back to ask again.
+NOTEWORTHY = 0.9
+# How far the count of changes jumps after a loss, so that everybody's knowledge is older than the mended state.
+LEAP = 1 << 20
+FOREVER = 1 << 52
+
+
+class Rules(msgspec.Struct, frozen=True, array_like=True):
+    """What the configuration says. The pace, a share of the rate, stays between floor and ceiling."""
+
+    spacings: tuple[Spacing, ...]
+    floor: float = 0.05
+    ceiling: float = 1.0
+    # How long success takes to bring the pace from nothing to all.
+    recovery: int = 600 * _SECOND
+
+
+class Waiting(msgspec.Struct, array_like=True):
+    """Somebody in the line: its turn is a number, smaller for who came earlier; `until` is when its place lapses."""
+
+    turn: int
+    cost: int
+    until: int
+
+
+class Account(msgspec.Struct):
+    """What the store keeps of one budget. All times are microseconds of the store's clock."""
+
+    # When it was made, and how often it was changed; 0 while there is none.
+    born: int = 0
+    seq: int = 0
+    seen: int = 0
+    arrivals: dict[str, int] = {}
+    # Until when nobody asks, because the provider refused; and because something was lost.
+    penalty: int = 0
+    quiet: int = 0
+    # Grows when turns that were granted become void.
+    epoch: int = 0
+    pace: float = 1.0
+    paced_at: int = 0
+    refusals: int = 0
+    turns: int = 0
+    line: list[Waiting] = []
+    members: dict[str, int] = {}
+    # The turn that was granted last, and the arrival times before it: it alone can be given back.
+    last_turn: int = 0
+    before_last: list[int] = []
+
+
+class Known(msgspec.Struct, frozen=True, array_like=True):
+    """What a process heard from the store last. It passes it on with each call, which mends a store that forgot."""
+
+    now: int = 0
+    born: int = 0
+    seq: int = 0
+    epoch: int = 0
+    pace: float = 1.0
+    penalty: int = 0
+    members: int = 1
+    arrivals: tuple[int, ...] = ()
+
+
+class Asked(msgspec.Struct, frozen=True, array_like=True):
+    """A request for a turn; `turn` is 0 the first time, and later the number it was given."""
+
+    turn: int
+    cost: int
+    max_wait: int = FOREVER
+
+
+Verdict = Literal["granted", "later", "refused"]
+
+
+class Answered(msgspec.Struct, frozen=True, array_like=True):
+    """Go at that time; ask again at that time; or it would be that time, which is too late."""
+
+    verdict: Verdict
+    turn: int
+    at: int
+
+
+class Ledger:
+    """One budget, opened at a moment of the store's clock. `common` keeps the limits that all keys have together."""
+
+    def __init__(self, account: Account, common: Account, rules: Rules, known: Known, now: int) -> None:
+        self.account = account
+        self.common = common
+        self._rules = rules
+        self._now = now
+        for each in (account, common):
+            _follow_clock(each, now)
+        self._mend(known)
+        account.pace = min(max(account.pace, rules.floor), rules.ceiling)
+        account.seq += 1
+
+    def known(self) -> Known:
+        account = self.account
+        return Known(
+            self._now,
+            account.born,
+            account.seq,
+            account.epoch,
+            account.pace,
+            account.penalty,
+            max(1, len(account.members)),
+            tuple(self._arrivals()),
+        )
+
+    def ask(self, process: str, asked: Sequence[Asked], *, succeeded: bool = False) -> list[Answered]:
+        """Turns for some requests of one process, after those who came earlier. It answers in the line's order."""
+        if succeeded:
+            self._restore()
+        self._note_member(process)
+        wanted = {self._number(each): each for each in asked}
+        answers: list[Answered] = []
+        ahead: list[Waiting] = []
+        arrivals = self._arrivals()
+        for waiting in self._line(wanted):
+            at, after = self._slot(arrivals, waiting.cost)
+            request = wanted.get(waiting.turn)
+            if request and at - self._now > request.max_wait:
+                answers.append(Answered("refused", waiting.turn, at))
+            elif request and not ahead and at - self._now <= HORIZON:
+                self._grant(waiting.turn, arrivals, after)
+                answers.append(Answered("granted", waiting.turn, at))
+                arrivals = after
+            else:
+                if request:
+                    waiting.until = self._come_back(at, ahead) + GRACE
+                    answers.append(Answered("later", waiting.turn, waiting.until - GRACE))
+                ahead.append(waiting)
+                arrivals = after
+        self.account.line = ahead
+        return answers
+
+    def penalise(self, pause: int | None) -> Known:
+        """The provider refused: nobody asks for so long. What comes in during a penalty belongs to the same refusal."""
+        account = self.account
+        if self._now >= account.penalty:
+            account.pace = max(self._rules.floor, account.pace / 2)
+            account.refusals += 1
+            account.epoch += 1
+            account.paced_at = self._now
+            if pause is None:
+                pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(account.refusals - 1, 20))
+        self._stop_until(self._now + (pause or 0))
+        return self.known()
+
+    def advise(self, remaining: int, reset: int) -> Known:
+        """The provider says how many requests are left until its count starts again, after so many microseconds."""
+        account = self.account
+        if remaining <= 0:
+            self._stop_until(self._now + reset)
+            return self.known()
+        slowest = max(spacing.interval for spacing in self._rules.spacings)
+        left = max(self._rules.floor, slowest * remaining / max(1, reset))
+        if left < account.pace * NOTEWORTHY:
+            account.pace = left
+            account.paced_at = self._now
+            account.epoch += 1
+        return self.known()
+
+    def leave(self, turn: int) -> Known:
+        """Somebody no longer wants its turn. If it was the last, it is given back; else it passes unused."""
+        account = self.account
+        account.line = [waiting for waiting in account.line if waiting.turn != turn]
+        if turn == account.last_turn:
+            self._set_arrivals(account.before_last)
+            account.last_turn, account.before_last = 0, []
+        return self.known()
+
+    def _mend(self, known: Known) -> None:
+        """The store was flushed, or went back in time, if a process knows more than it does."""
+        account, now = self.account, self._now
+        is_behind = (known.born, -known.seq) < (account.born, -account.seq)
+        if known.born and (not account.born or is_behind):
+            arrivals = zip(self._arrivals(), known.arrivals, strict=False)
+            self._set_arrivals([max(ours, self._recall(theirs, known)) for ours, theirs in arrivals])
+            # Others may hold turns that nobody here knows of, but none later than this.
+            account.quiet = now + HORIZON
+            account.epoch = max(account.epoch, known.epoch)
+            account.pace = min(account.pace, known.pace)
+            account.paced_at = now
+            account.born, account.seq = known.born, max(account.seq, known.seq) + LEAP
+            account.last_turn, account.before_last = 0, []
+        if not account.born:
+            account.born, account.pace = now, self._rules.ceiling
+        self._stop_until(self._recall(known.penalty, known))
+
+    def _recall(self, time: int, known: Known) -> int:
+        """A time that a process knows. No more of it is left than there was then, whatever the clock did."""
+        return min(time, self._now + time - known.now)
+
+    def _restore(self) -> None:
+        """Requests succeed: raise the pace by a small step. One that was sent before a refusal says nothing."""
+        account, now = self.account, self._now
+        if now >= account.penalty:
+            account.refusals = 0
+            step = min(max(0, now - account.paced_at), HORIZON) / self._rules.recovery
+            account.pace = min(self._rules.ceiling, account.pace + step)
+            account.paced_at = now
+
+    def _note_member(self, process: str) -> None:
+        oldest = self._now - MEMBER_SECONDS * _SECOND
+        members = {name: seen for name, seen in self.account.members.items() if seen >= oldest}
+        members[process] = self._now
+        self.account.members = members
+
+    def _number(self, asked: Asked) -> int:
+        self.account.turns = max(self.account.turns + (asked.turn == 0), asked.turn)
+        return asked.turn or self.account.turns
+
+    def _line(self, wanted: dict[int, Asked]) -> list[Waiting]:
+        """Everybody who waits, in order: who asks now, and the others who are not overdue."""
+        others = [each for each in self.account.line if each.until >= self._now and each.turn not in wanted]
+        return sorted(
+            [*others, *(Waiting(turn, asked.cost, 0) for turn, asked in wanted.items())], key=lambda each: each.turn
+        )
+
+    def _slot(self, arrivals: list[int], cost: int) -> tuple[int, list[int]]:
+        """The earliest moment that suits every limit, and their arrival times after it.
+
+        What costs more than a burst goes when all of the burst is there, and those after it wait for the rest.
+        """
+        account = self.account
+        at = max(self._now, account.penalty, account.quiet)
+        spaced = list(zip(arrivals, self._rules.spacings, strict=True))
+        for arrival, each in spaced:
+            # In time, a burst stays what it is at any pace: slowing down must not let anybody through.
+            at = max(at, arrival - (each.burst - min(cost, each.burst)) * each.interval)
+        return at, [max(arrival, at) + cost * math.ceil(each.interval / account.pace) for arrival, each in spaced]
+
+    def _grant(self, turn: int, before: list[int], after: list[int]) -> None:
+        self.account.last_turn, self.account.before_last = turn, before
+        self._set_arrivals(after)
+
+    def _come_back(self, at: int, ahead: list[Waiting]) -> int:
+        """When the turn is near; or, if it is and somebody ahead is overdue, when the first of them has lapsed."""
+        near = at - HORIZON if at - HORIZON > self._now or not ahead else ahead[0].until + 1
+        return min(self._now + max(HEARTBEAT, (at - self._now) // 2), near)
+
+    def _stop_until(self, time: int) -> None:
+        account = self.account
+        if time > max(account.penalty, self._now):
+            account.penalty = time
+            account.epoch += 1
+
+    def _arrivals(self) -> list[int]:
+        return [self._record(spacing).arrivals.get(spacing.name, 0) for spacing in self._rules.spacings]
+
+    def _set_arrivals(self, arrivals: Sequence[int]) -> None:
+        for spacing, arrival in zip(self._rules.spacings, arrivals, strict=False):
+            self._record(spacing).arrivals[spacing.name] = arrival
+
+    def _record(self, spacing: Spacing) -> Account:
+        return self.common if spacing.shared else self.account
+
+
+def _follow_clock(account: Account, now: int) -> None:
+    """A clock that stepped back takes all times with it: no time has passed, and none is passed again."""
+    back = account.seen - now
+    if back > 0:
+        account.arrivals = {name: arrival - back for name, arrival in account.arrivals.items()}
+        account.members = {name: seen - back for name, seen in account.members.items()}
+        account.before_last = [arrival - back for arrival in account.before_last]
+        account.penalty -= back
+        account.quiet -= back
+        account.paced_at -= back
+        for waiting in account.line:
+            waiting.until -= back
+    account.seen = now

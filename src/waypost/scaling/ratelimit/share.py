@@ -1,0 +1,23 @@
+"""One process's part of a rate, for when nobody can tell it what the others do."""
+
+import random
+
+from waypost.kernel.clock import monotonic
+from waypost.scaling.ratelimit.ledger import Rules
+
+
+class Share:
+    """As many processes as the store last knew of get even parts of the pace that it last knew."""
+
+    def __init__(self, rules: Rules, *, members: int, pace: float, rng: random.Random) -> None:
+        self._intervals = [spacing.interval * members / pace / 1_000_000 for spacing in rules.spacings]
+        # Everybody begins at another moment of the first interval, and not all at once.
+        phase = rng.random()
+        self._arrivals = [monotonic() + interval * phase for interval in self._intervals]
+
+    def reserve(self, cost: int) -> float:
+        """Take the next turn; returns the seconds until then."""
+        now = monotonic()
+        at = max([now, *self._arrivals])
+        self._arrivals = [at + cost * interval for interval in self._intervals]
+        return at - now

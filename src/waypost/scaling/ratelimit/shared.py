@@ -1,0 +1,167 @@
+"""The budget that everybody uses: turns from a store that all share, and what happens while that is away."""
+
+import asyncio
+import random
+from collections.abc import Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Literal, Self
+
+from waypost.kernel.backoff import full_jitter
+from waypost.kernel.clock import monotonic
+from waypost.kernel.errors import StoreTrouble
+from waypost.kernel.ids import new_id
+from waypost.kernel.tasks import end
+from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, BudgetStore, Look
+from waypost.scaling.ratelimit.gate import Gate, Ticket
+from waypost.scaling.ratelimit.ledger import Rules
+from waypost.scaling.ratelimit.share import Share
+from waypost.telemetry.logs import get_logger
+from waypost.telemetry.metrics import BUDGET_PACE, BUDGET_PENALTIES, BUDGET_WAIT_SECONDS, BUDGET_WITHOUT_STORE
+
+log = get_logger("budget")
+
+# While the store is away: wait for it; take this process's part of the rate; or go as if there were no limit.
+WhenAway = Literal["closed", "share", "open"]
+
+_LOOK_AGAIN_SECONDS = 1.0
+_PAUSE_WITHOUT_ANYBODY = 5.0
+_CLOSING_SECONDS = 1.0
+
+
+class SharedBudget:
+    """`rules` are given per provider, which is the part of a key before the colon."""
+
+    def __init__(self, store: BudgetStore, rules: Mapping[str, Rules], *, when_away: WhenAway = "closed") -> None:
+        self._store = store
+        self._rules = rules
+        self._when_away = when_away
+        self._process = new_id().hex
+        self._gates: dict[str, Gate] = {}
+        self._shares: dict[str, Share] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._ask_again_at = 0.0
+        self._is_away = False
+        self._rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
+    ) -> None:
+        if self._leaving:
+            await asyncio.wait(self._leaving, timeout=_CLOSING_SECONDS)
+        await end(*self._leaving)
+        await asyncio.gather(*(gate.close() for gate in self._gates.values()))
+
+    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> None:
+        if cost < 1:
+            raise ValueError(f"a request costs at least 1, not {cost}")
+        gate, began = self._gate(key), monotonic()
+        ticket = Ticket(cost, float("inf") if max_wait is None else began + max(0.0, max_wait))
+        try:
+            while not await self._try(key, gate, ticket):
+                pass
+        except BaseException:
+            self._leave(gate, ticket)
+            raise
+        BUDGET_WAIT_SECONDS.labels(_provider(key)).observe(monotonic() - began)
+        BUDGET_PACE.labels(_provider(key), key).set(gate.pace)
+
+    async def penalise(self, key: str, retry_after: float | None) -> float:
+        gate = self._gate(key)
+        BUDGET_PENALTIES.labels(_provider(key)).inc()
+        try:
+            left = await gate.penalise(retry_after)
+        except StoreTrouble as trouble:
+            self._note_away(trouble)
+            left = gate.penalty_left or _PAUSE_WITHOUT_ANYBODY
+        log.warning("the provider refused", budget=key, seconds=round(left, 1), pace=round(gate.pace, 3))
+        return left
+
+    async def advise(self, key: str, advice: Advice) -> None:
+        with suppress(StoreTrouble):
+            await self._gate(key).advise(advice)
+
+    def succeeded(self, key: str) -> None:
+        self._gate(key).succeeded()
+
+    async def look(self, key: str) -> Look:
+        return await self._store.look(key)
+
+    async def _try(self, key: str, gate: Gate, ticket: Ticket) -> bool:
+        """Whether it is this caller's turn now; else it has to ask again."""
+        if monotonic() < self._ask_again_at:
+            return await self._without_store(key, gate, ticket)
+        try:
+            answered = await gate.ask(ticket)
+            self._is_away = False
+            self._shares.pop(key, None)
+            match answered.verdict:
+                case "granted":
+                    return await gate.its_time(ticket)
+                case "later":
+                    await asyncio.sleep(max(0.0, ticket.at - monotonic()))
+                    return False
+        except StoreTrouble as trouble:
+            self._note_away(trouble)
+            return await self._without_store(key, gate, ticket)
+        raise _exhausted(key, ticket.at - ticket.deadline)
+
+    def _note_away(self, trouble: StoreTrouble) -> None:
+        """A store that hangs must not hold up every request, when there is something to do without it."""
+        if self._when_away != "closed":
+            self._ask_again_at = monotonic() + _LOOK_AGAIN_SECONDS
+        if not self._is_away:
+            self._is_away = True
+            log.warning("the store of budgets is away", mode=self._when_away, error=trouble.slug, message=str(trouble))
+
+    async def _without_store(self, key: str, gate: Gate, ticket: Ticket) -> bool:
+        BUDGET_WITHOUT_STORE.labels(_provider(key), self._when_away).inc()
+        penalty = gate.penalty_left
+        wait, is_turn = (penalty, False) if penalty else self._decide_alone(key, gate, ticket.cost)
+        over = monotonic() + wait - ticket.deadline
+        if over > 0:
+            raise _exhausted(key, over)
+        await asyncio.sleep(wait)
+        return is_turn and not gate.penalty_left
+
+    def _decide_alone(self, key: str, gate: Gate, cost: int) -> tuple[float, bool]:
+        """How long to wait, and whether to go or to ask the store again after that."""
+        match self._when_away:
+            case "closed":
+                return full_jitter(1, base=_LOOK_AGAIN_SECONDS, cap=_LOOK_AGAIN_SECONDS, rng=self._rng), False
+            case "share":
+                if key not in self._shares:
+                    self._shares[key] = Share(gate.rules, members=gate.members, pace=gate.pace, rng=self._rng)
+                return self._shares[key].reserve(cost), True
+            case "open":
+                return 0.0, True
+
+    def _leave(self, gate: Gate, ticket: Ticket) -> None:
+        """Nobody waits for this: it is worth a try, and a turn that is not given back passes unused."""
+        if ticket.holds:
+            task = asyncio.create_task(_leave(gate, ticket.turn))
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
+
+    def _gate(self, key: str) -> Gate:
+        if key not in self._gates:
+            self._gates[key] = Gate(key, self._rules[_provider(key)], self._store, self._process)
+        return self._gates[key]
+
+
+async def _leave(gate: Gate, turn: int) -> None:
+    with suppress(StoreTrouble):
+        await gate.leave(turn)
+
+
+def _provider(key: str) -> str:
+    return key.partition(":")[0]
+
+
+def _exhausted(key: str, over: float) -> BudgetExhausted:
+    return BudgetExhausted(
+        f"the budget of {_provider(key)} has no turn in time; there will be one {over:.0f} s later", retry_in=over
+    )

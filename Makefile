@@ -59,6 +59,13 @@ bench-jobs: ## measure jobs beside other queues on one PostgreSQL (BENCH_FULL=1,
 	@tools/install-bench
 	@PYTHONPATH=tests $(BIN)/python -m bench.jobs $(if $(BENCH_FULL),--full) $(ARGS)
 
+.PHONY: bench-budget
+bench-budget: ## measure budgets beside other rate limiters on one Redis, and draw the arrivals
+	@tools/install-system $(TEST_PACKAGES)
+	@tools/install-python requirements-dev.lock
+	@tools/install-bench
+	@PYTHONPATH=tests $(BIN)/python -m bench.budget $(ARGS)
+
 .PHONY: screenshots
 screenshots: ## draw the README's picture again from the running product
 	@tools/install-system chromium

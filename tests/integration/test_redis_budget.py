@@ -206,3 +206,18 @@ async def test_many_who_ask_at_once_share_calls() -> None:
         assert look.account.turns == 250
         # The first goes alone; those who came meanwhile share a call, a hundred at most.
         assert look.account.seq <= 10
+
+
+@pytest.mark.anyio
+async def test_who_gives_up_while_asking_for_others_costs_them_nothing() -> None:
+    rules = Rules((Spacing("1000/s", 1000, 1, shared=False),))
+    async with (
+        opened(server.address()) as client,
+        SharedBudget(RedisBudgetStore(client, new_namespace()), {"ocm": rules}) as budget,
+    ):
+        asking = [asyncio.create_task(budget.acquire(KEY)) for _ in range(101)]
+        await asking[0]
+        asking[1].cancel()  # who came second asks for all the others, and waits for the answer
+        await asyncio.wait(asking)
+        assert asking[1].cancelled()
+        assert (await budget.look(KEY)).account.turns == 101

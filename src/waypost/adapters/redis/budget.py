@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.redis.client import Argument, RedisClient
+from waypost.adapters.redis.client import RedisClient
 from waypost.adapters.redis.scripts import Script, load_scripts
 from waypost.scaling.ratelimit.budget import Look
 from waypost.scaling.ratelimit.ledger import Account, Answered, Asked, Known, Rules
@@ -17,6 +17,9 @@ SCRIPTS = load_scripts("lua/budget")
 
 _NEWS_SECONDS = 3600.0
 _NO_RULES = Rules(())
+# All that is known but the arrival times.
+_KNOWN = 7
+_decode = msgspec.msgpack.Decoder(list[Any]).decode
 
 
 class RedisBudgetStore:
@@ -26,32 +29,27 @@ class RedisBudgetStore:
         self._client = client
         self._namespace = namespace
         self._scripts = scripts
-        # Encoding them each time would cost more than the rest of a call.
-        self._encoded: dict[Rules, bytes] = {}
 
     async def ask(
         self, key: str, rules: Rules, known: Known, process: str, asked: Sequence[Asked], *, succeeded: bool
     ) -> tuple[Known, list[Answered]]:
-        arguments = process, int(succeeded), msgspec.json.encode(asked)
-        reply = await self._run("ask", key, rules, known, *arguments)
-        answers = iter(reply[-1])
-        return _known(reply), [Answered(*each) for each in zip(answers, answers, answers, strict=True)]
+        return _read(await self._run("ask", key, rules, known, process, succeeded, asked), rules)
 
     async def penalise(self, key: str, rules: Rules, known: Known, pause: int | None) -> Known:
-        return _known(await self._run("penalise", key, rules, known, "" if pause is None else pause))
+        return _read(await self._run("penalise", key, rules, known, pause), rules)[0]
 
     async def advise(self, key: str, rules: Rules, known: Known, remaining: int, reset: int) -> Known:
-        return _known(await self._run("advise", key, rules, known, remaining, reset))
+        return _read(await self._run("advise", key, rules, known, remaining, reset), rules)[0]
 
     async def leave(self, key: str, rules: Rules, known: Known, turn: int) -> Known:
-        return _known(await self._run("leave", key, rules, known, turn))
+        return _read(await self._run("leave", key, rules, known, turn), rules)[0]
 
     async def look(self, key: str) -> Look:
-        now, account, common = await self._run("look", key, _NO_RULES, Known())
+        now, account, common = msgspec.msgpack.decode(await self._run("look", key, _NO_RULES, Known()))
         return Look(_account(account), _account(common), now)
 
     async def epoch(self, key: str) -> int:
-        return int(await self._run("epoch", key, _NO_RULES, Known()))
+        return int(msgspec.msgpack.decode(await self._run("epoch", key, _NO_RULES, Known())))
 
     async def news(self, key: str) -> int:
         listener = self._client.listener(self.name(key))
@@ -64,13 +62,9 @@ class RedisBudgetStore:
     def subscription(self, key: str) -> int | None:
         return self._client.listener(self.name(key)).subscription
 
-    async def _run(self, script: str, key: str, rules: Rules, known: Known, *arguments: Argument) -> Any:
-        encoded = self._encoded.get(rules)
-        if encoded is None:
-            encoded = self._encoded[rules] = msgspec.json.encode(rules)
-        return await self._client.run(
-            self._scripts[script], self.name(key), encoded, msgspec.json.encode(known), *arguments
-        )
+    async def _run(self, script: str, key: str, rules: Rules, known: Known, *arguments: object) -> bytes:
+        given = msgspec.msgpack.encode((rules, known, *arguments))
+        return await self._client.run_quickly(self._scripts[script], self.name(key), given)
 
     def name(self, key: str) -> str:
         """The key in Redis."""
@@ -78,16 +72,16 @@ class RedisBudgetStore:
         return f"{{{self._namespace}:budget:{provider}}}:{digest}"
 
 
-def _known(reply: Sequence[Any]) -> Known:
-    now, born, seq, epoch, pace, penalty, members, arrivals, _ = reply
-    return Known(now, born, seq, epoch, float(pace), penalty, members, tuple(arrivals))
+def _read(reply: bytes, rules: Rules) -> tuple[Known, list[Answered]]:
+    """One list: what is known, the arrival times, then verdict, turn and time of each answer."""
+    told = _decode(reply)
+    first = _KNOWN + len(rules.spacings)
+    answers = [Answered(*told[at : at + 3]) for at in range(first, len(told), 3)]
+    now, born, seq, epoch, pace, penalty, members = told[:_KNOWN]
+    return Known(now, born, seq, epoch, pace, penalty, members, tuple(told[_KNOWN:first])), answers
 
 
-def _account(told: Sequence[Any]) -> Account:
-    fields = _dictionary(told)
-    maps = {name: _dictionary(fields[name]) for name in ("arrivals", "members")}
-    return msgspec.convert(fields | maps, Account, strict=False)
-
-
-def _dictionary(flat: Sequence[Any]) -> dict[str, Any]:
-    return dict(zip(flat[::2], flat[1::2], strict=True))
+def _account(told: dict[str, Any]) -> Account:
+    # Lua has one kind of table, and packs an empty one as a list.
+    maps = {name: dict(told[name] or {}) for name in ("arrivals", "members")}
+    return msgspec.convert(told | maps, Account)

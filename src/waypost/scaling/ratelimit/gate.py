@@ -10,10 +10,9 @@ from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import StoreTrouble
 from waypost.kernel.tasks import end
 from waypost.scaling.ratelimit.budget import Advice, BudgetStore
-from waypost.scaling.ratelimit.ledger import FOREVER, NOTEWORTHY, Answered, Asked, Known, Rules
+from waypost.scaling.ratelimit.ledger import FIRST_PAUSE, FOREVER, NOTEWORTHY, Answered, Asked, Known, Rules
 
 _MICROSECONDS = 1_000_000
-_CALL_SECONDS = 3.0
 # Turns that one call to the store asks for.
 _BATCH = 100
 # Who comes later than this after its time has lost its turn: others may be on theirs.
@@ -90,7 +89,7 @@ class Gate:
             while ticket in self._queue:
                 async with self._turn_to_ask:
                     if ticket in self._queue:
-                        await self._ask(self._queue[:_BATCH])
+                        await self._ask_for(self._queue[:_BATCH])
         finally:
             if ticket in self._queue:
                 self._queue.remove(ticket)
@@ -113,7 +112,7 @@ class Gate:
             self._learn(await self._store.penalise(self._key, self.rules, self._known, pause))
         except StoreTrouble:
             # At least nobody here asks; and whoever asks the store next tells it.
-            self._remember_penalty(pause or 0)
+            self._remember_penalty(FIRST_PAUSE if pause is None else pause)
             raise
         return self.penalty_left
 
@@ -132,30 +131,42 @@ class Gate:
         if self._following:
             await end(self._following)
 
+    async def _ask_for(self, tickets: Sequence[Ticket]) -> None:
+        """Who asks for others too and is cancelled meanwhile waits for the answer, or they would lose their turns."""
+        if len(tickets) == 1:
+            await self._ask(tickets)
+            return
+        asking = asyncio.create_task(self._ask(tickets))
+        try:
+            await asyncio.shield(asking)
+        except asyncio.CancelledError:
+            await asyncio.wait({asking})
+            raise
+
     async def _ask(self, tickets: Sequence[Ticket]) -> None:
         self._following = self._following or asyncio.create_task(self._follow())
         succeeded, self._succeeded = self._succeeded, False
+        sent = monotonic()
+        asked = [ticket.asked(sent) for ticket in tickets]
         try:
-            async with asyncio.timeout(_CALL_SECONDS):
-                now = monotonic()
-                asked = [ticket.asked(now) for ticket in tickets]
-                known, answers = await self._store.ask(
-                    self._key, self.rules, self._known, self._process, asked, succeeded=succeeded
-                )
-        except (StoreTrouble, TimeoutError) as error:
-            trouble = error if isinstance(error, StoreTrouble) else StoreTrouble("the store of budgets does not answer")
+            known, answers = await self._store.ask(
+                self._key, self.rules, self._known, self._process, asked, succeeded=succeeded
+            )
+        except StoreTrouble as trouble:
             for ticket in tickets:
                 self._answer(ticket, trouble)
             return
         self._learn(known)
+        # Never earlier than at that time: what the answer took is waited in addition. But if it took so long that this
+        # process must have been stopped meanwhile, the turn was when it was.
+        answered_at = self._known_at if self._known_at - sent <= _LATE else sent
         numbered = {ticket.turn: ticket for ticket in tickets if ticket.turn}
         others = iter([ticket for ticket in tickets if not ticket.turn])
         for answered in answers:
             # Numbers are given out in the order of asking, and answers come in the order of numbers.
             ticket = numbered.get(answered.turn) or next(others)
             ticket.turn, ticket.epoch = answered.turn, known.epoch
-            # Never earlier than at that time: what the answer took is waited in addition.
-            ticket.at = self._known_at + (answered.at - known.now) / _MICROSECONDS
+            ticket.at = answered_at + (answered.at - known.now) / _MICROSECONDS
             self._answer(ticket, answered)
 
     def _answer(self, ticket: Ticket, answered: Answered | StoreTrouble) -> None:

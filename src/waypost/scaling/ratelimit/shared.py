@@ -25,8 +25,15 @@ log = get_logger("budget")
 WhenAway = Literal["closed", "share", "open"]
 
 _LOOK_AGAIN_SECONDS = 1.0
-_PAUSE_WITHOUT_ANYBODY = 5.0
 _CLOSING_SECONDS = 1.0
+
+
+class _Meters:
+    """Metrics of one budget, looked up once: to do it for each turn would take a tenth of the turn."""
+
+    def __init__(self, key: str) -> None:
+        self.wait = BUDGET_WAIT_SECONDS.labels(_provider(key))
+        self.pace = BUDGET_PACE.labels(_provider(key), key)
 
 
 class SharedBudget:
@@ -38,6 +45,7 @@ class SharedBudget:
         self._when_away = when_away
         self._process = new_id().hex
         self._gates: dict[str, Gate] = {}
+        self._meters: dict[str, _Meters] = {}
         self._shares: dict[str, Share] = {}
         self._leaving: set[asyncio.Task[None]] = set()
         self._ask_again_at = 0.0
@@ -66,8 +74,9 @@ class SharedBudget:
         except BaseException:
             self._leave(gate, ticket)
             raise
-        BUDGET_WAIT_SECONDS.labels(_provider(key)).observe(monotonic() - began)
-        BUDGET_PACE.labels(_provider(key), key).set(gate.pace)
+        meters = self._meters[key]
+        meters.wait.observe(monotonic() - began)
+        meters.pace.set(gate.pace)
 
     async def penalise(self, key: str, retry_after: float | None) -> float:
         gate = self._gate(key)
@@ -76,7 +85,7 @@ class SharedBudget:
             left = await gate.penalise(retry_after)
         except StoreTrouble as trouble:
             self._note_away(trouble)
-            left = gate.penalty_left or _PAUSE_WITHOUT_ANYBODY
+            left = gate.penalty_left
         log.warning("the provider refused", budget=key, seconds=round(left, 1), pace=round(gate.pace, 3))
         return left
 
@@ -149,6 +158,7 @@ class SharedBudget:
     def _gate(self, key: str) -> Gate:
         if key not in self._gates:
             self._gates[key] = Gate(key, self._rules[_provider(key)], self._store, self._process)
+            self._meters[key] = _Meters(key)
         return self._gates[key]
 
 

@@ -1,6 +1,6 @@
--- The provider says that ARGV[3] requests are left until its count starts again, after ARGV[4] microseconds.
+-- The provider says how many requests are left until its count starts again, after so many microseconds.
 
-local remaining, reset = tonumber(ARGV[3]), tonumber(ARGV[4])
+local remaining, reset = given[3], given[4]
 if remaining <= 0 then
   stop_until(now + reset)
 else

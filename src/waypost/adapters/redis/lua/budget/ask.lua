@@ -1,7 +1,9 @@
--- Turns for requests of one process. ARGV[3]: its name; ARGV[4]: '1' if requests succeeded; ARGV[5]: [turn, cost, max
--- wait] of each. Returns verdict, turn and time of each in turn.
+-- Turns for requests of one process: its name, whether requests succeeded, and turn, cost and longest wait of each.
+-- Returns verdict, turn and time of each, in the order of the line.
 
-if ARGV[4] == '1' and now >= account.penalty then
+local process, succeeded, requests = given[3], given[4], given[5]
+
+if succeeded and now >= account.penalty then
   account.refusals = 0
   local step = math.min(math.max(0, now - account.paced_at), HORIZON) / recovery
   account.pace = math.min(ceiling, account.pace + step)
@@ -13,27 +15,28 @@ for name, seen in pairs(account.members) do
     account.members[name] = nil
   end
 end
-account.members[ARGV[3]] = now
+account.members[process] = now
 
 local wanted, line = {}, {}
-for _, asked in ipairs(cjson.decode(ARGV[5])) do
-  local turn, cost, max_wait = asked[1], asked[2], asked[3]
+for _, asked in ipairs(requests) do
+  local turn = asked[1]
   account.turns = math.max(account.turns + (turn == 0 and 1 or 0), turn)
-  turn = turn ~= 0 and turn or account.turns
-  if not wanted[turn] then
-    line[#line + 1] = { turn, cost, 0 }
-  end
-  wanted[turn] = { cost, max_wait }
+  asked[1] = turn ~= 0 and turn or account.turns
+  wanted[asked[1]] = asked
 end
-for _, waiting in ipairs(line) do
-  waiting[2] = wanted[waiting[1]][1]
+for _, asked in ipairs(requests) do
+  if wanted[asked[1]] == asked then
+    line[#line + 1] = asked
+  end
 end
 for _, waiting in ipairs(account.line) do
   if waiting[3] >= now and not wanted[waiting[1]] then
     line[#line + 1] = waiting
   end
 end
-table.sort(line, function(one, other) return one[1] < other[1] end)
+if #line > 1 then
+  table.sort(line, function(one, other) return one[1] < other[1] end)
+end
 
 local function slot(arrivals, cost)
   local at = math.max(now, account.penalty, account.quiet)
@@ -54,16 +57,15 @@ end
 
 local answers, ahead = {}, {}
 local function answer(verdict, turn, at)
-  answers[#answers + 1] = verdict
-  answers[#answers + 1] = turn
-  answers[#answers + 1] = at
+  local count = #answers
+  answers[count + 1], answers[count + 2], answers[count + 3] = verdict, turn, at
 end
 
 local arrivals = get_arrivals()
 for _, waiting in ipairs(line) do
   local turn, request = waiting[1], wanted[waiting[1]]
   local at, after = slot(arrivals, waiting[2])
-  if request and at - now > request[2] then
+  if request and at - now > request[3] then
     answer('refused', turn, at)
   elseif request and #ahead == 0 and at - now <= HORIZON then
     account.last_turn, account.before_last = turn, arrivals
@@ -73,7 +75,7 @@ for _, waiting in ipairs(line) do
   else
     if request then
       local again = come_back(at, ahead[1])
-      waiting[3] = again + GRACE
+      waiting = { turn, waiting[2], again + GRACE }
       answer('later', turn, again)
     end
     ahead[#ahead + 1] = waiting

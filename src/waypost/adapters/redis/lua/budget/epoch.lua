@@ -1,3 +1,3 @@
 -- Turns that were granted in an earlier epoch are void.
 
-return read(KEYS[1]).epoch
+return cmsgpack.pack(read(KEYS[1]).epoch)

@@ -1,6 +1,6 @@
--- Somebody no longer wants turn ARGV[3]. If it was the last that was granted, it is given back.
+-- Somebody no longer wants its turn. If it was the last that was granted, it is given back.
 
-local turn, line = tonumber(ARGV[3]), {}
+local turn, line = given[3], {}
 for _, waiting in ipairs(account.line) do
   if waiting[1] ~= turn then
     line[#line + 1] = waiting

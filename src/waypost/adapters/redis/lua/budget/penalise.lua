@@ -1,6 +1,6 @@
--- The provider refused. ARGV[3]: the pause it asked for, or '' if it did not say.
+-- The provider refused, and asked for a pause, or did not say for how long.
 
-local pause = tonumber(ARGV[3])
+local pause = given[3]
 if now >= account.penalty then
   account.pace = math.max(floor, account.pace / 2)
   account.refusals = account.refusals + 1

@@ -3,8 +3,9 @@
 --
 -- KEYS[1] is `{namespace:budget:provider}:key`; the part in braces decides where in a cluster it lives, and is itself
 -- the key of what all keys of the provider have together. Both hold an account, packed; both vanish when nobody asked
--- for days. ARGV[1] has the rules, ARGV[2] what the caller heard from us last. Times are microseconds of this server's
--- clock, which a double holds exactly.
+-- for days. ARGV[1] has, packed, the rules and what the caller heard from us last; answers are packed too: this is what
+-- most of a call's time would go into otherwise. Times are microseconds of this server's clock, which a double holds
+-- exactly.
 
 local HORIZON = 3000000
 local HEARTBEAT = 30000000
@@ -19,8 +20,8 @@ local KEPT_MILLISECONDS = 172800000
 local clock = redis.call('TIME')
 local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 
-local rules = cjson.decode(ARGV[1])
-local spacings, floor, ceiling, recovery = rules[1], rules[2], rules[3], rules[4]
+local given = cmsgpack.unpack(ARGV[1])
+local spacings, floor, ceiling, recovery = unpack(given[1])
 
 local function read(key)
   local packed = redis.call('GET', key)
@@ -86,16 +87,19 @@ local function follow_clock(each)
 end
 
 -- This server was flushed, or went back in time, if a process knows more than we do.
-local function mend(known)
-  local known_now, born, seq, epoch, pace, penalty = known[1], known[2], known[3], known[4], known[5], known[6]
-  local function recall(time)
-    return math.min(time, now + time - known_now)
-  end
+local known_now, born, seq, epoch, pace, penalty, _, known_arrivals = unpack(given[2])
+
+-- A time that a process knows. No more of it is left than there was then, whatever the clock did.
+local function recall(time)
+  return math.min(time, now + time - known_now)
+end
+
+local function mend()
   local is_behind = born < account.born or (born == account.born and seq > account.seq)
   if born > 0 and (account.born == 0 or is_behind) then
     local arrivals = {}
     for index, ours in ipairs(get_arrivals()) do
-      arrivals[index] = known[8][index] and math.max(ours, recall(known[8][index]))
+      arrivals[index] = known_arrivals[index] and math.max(ours, recall(known_arrivals[index]))
     end
     set_arrivals(arrivals)
     account.quiet = now + HORIZON
@@ -115,17 +119,20 @@ follow_clock(account)
 if common then
   follow_clock(common)
 end
-mend(cjson.decode(ARGV[2]))
+mend()
 account.pace = math.min(math.max(account.pace, floor), ceiling)
 account.seq = account.seq + 1
 
 -- The last thing that a script does: keep the accounts, tell who listens of a new epoch, and say what is known now.
 local epoch_before = account.epoch
 local function settle(answers)
-  local kept = KEPT_MILLISECONDS + math.max(0, math.ceil((account.penalty - now) / 1000))
-  redis.call('SET', KEYS[1], cmsgpack.pack(account), 'PX', string.format('%.0f', kept))
+  local kept = '172800000' -- as text, which is quicker
+  if account.penalty > now then
+    kept = string.format('%.0f', KEPT_MILLISECONDS + math.ceil((account.penalty - now) / 1000))
+  end
+  redis.call('SET', KEYS[1], cmsgpack.pack(account), 'PX', kept)
   if common then
-    redis.call('SET', common_key, cmsgpack.pack(common), 'PX', string.format('%.0f', kept))
+    redis.call('SET', common_key, cmsgpack.pack(common), 'PX', kept)
   end
   if account.epoch ~= epoch_before then
     redis.call('PUBLISH', KEYS[1], account.epoch)
@@ -134,8 +141,15 @@ local function settle(answers)
   for _ in pairs(account.members) do
     members = members + 1
   end
-  return {
-    now, account.born, account.seq, account.epoch, string.format('%.17g', account.pace), account.penalty,
-    math.max(1, members), get_arrivals(), answers or {},
+  -- In one list, because making many takes longer than the rest of this.
+  local reply = {
+    now, account.born, account.seq, account.epoch, account.pace, account.penalty, math.max(1, members),
   }
+  for index, spacing in ipairs(spacings) do
+    reply[7 + index] = record(spacing).arrivals[spacing[1]] or 0
+  end
+  for _, each in ipairs(answers or {}) do
+    reply[#reply + 1] = each
+  end
+  return cmsgpack.pack(reply)
 end

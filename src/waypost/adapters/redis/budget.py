@@ -3,19 +3,25 @@
 Turns that become void are told of on a channel of the budget's own, so that nobody has to ask before it goes.
 """
 
+import struct
+import zlib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from waypost.adapters.redis.client import RedisClient
 from waypost.adapters.redis.scripts import Script, load_scripts
+from waypost.kernel.clock import monotonic
 from waypost.scaling.ratelimit.budget import Look
 from waypost.scaling.ratelimit.ledger import Account, Answered, Asked, Known, Rules
 
-SCRIPTS = load_scripts("lua/budget")
+SCRIPTS = {**load_scripts("lua/budget"), **load_scripts("lua/turn")}
 
 _NEWS_SECONDS = 3600.0
+# So often at least the long way is taken, on which the store hears who shares the budget.
+_LONG_WAY_SECONDS = 20.0
 _NO_RULES = Rules(())
 # All that is known but the arrival times.
 _KNOWN = 7
@@ -29,11 +35,29 @@ class RedisBudgetStore:
         self._client = client
         self._namespace = namespace
         self._scripts = scripts
+        self._long_way_at: dict[str, float] = {}
 
     async def ask(
         self, key: str, rules: Rules, known: Known, process: str, asked: Sequence[Asked], *, succeeded: bool
     ) -> tuple[Known, list[Answered]]:
+        if self._is_simple(key, rules, known, asked, succeeded=succeeded):
+            taken = await self._client.run_quickly(
+                self._scripts["take"], f"{self.name(key)}:short", _take_arguments(rules, known, asked[0])
+            )
+            if taken is not None:
+                return _read_taken(taken, known)
+        self._long_way_at[key] = monotonic() + _LONG_WAY_SECONDS
         return _read(await self._run("ask", key, rules, known, process, succeeded, asked), rules)
+
+    def _is_simple(self, key: str, rules: Rules, known: Known, asked: Sequence[Asked], *, succeeded: bool) -> bool:
+        """Whether the short way may do: one who comes for the first time, and nothing to tell the store."""
+        return (
+            len(asked) == 1
+            and asked[0].turn == 0
+            and known.penalty <= known.now
+            and not (succeeded and known.pace < rules.ceiling)
+            and monotonic() < self._long_way_at.get(key, 0.0)
+        )
 
     async def penalise(self, key: str, rules: Rules, known: Known, pause: int | None) -> Known:
         return _read(await self._run("penalise", key, rules, known, pause), rules)[0]
@@ -63,13 +87,35 @@ class RedisBudgetStore:
         return self._client.listener(self.name(key)).subscription
 
     async def _run(self, script: str, key: str, rules: Rules, known: Known, *arguments: object) -> bytes:
-        given = msgspec.msgpack.encode((rules, known, *arguments))
-        return await self._client.run_quickly(self._scripts[script], self.name(key), given)
+        given = msgspec.msgpack.encode(((*msgspec.structs.astuple(rules), _checksum(rules)), known, *arguments))
+        reply = await self._client.run_quickly(self._scripts[script], self.name(key), given)
+        assert reply is not None
+        return reply
 
     def name(self, key: str) -> str:
         """The key in Redis."""
         provider, _, digest = key.partition(":")
         return f"{{{self._namespace}:budget:{provider}}}:{digest}"
+
+
+@cache
+def _checksum(rules: Rules) -> int:
+    """Arrival times are kept without the names of their limits where that is quicker."""
+    return zlib.crc32("\n".join(spacing.name for spacing in rules.spacings).encode())
+
+
+def _take_arguments(rules: Rules, known: Known, asked: Asked) -> bytes:
+    spacings = [number for spacing in rules.spacings for number in (spacing.interval, spacing.burst)]
+    numbers = known.born, known.seq, _checksum(rules), asked.cost, asked.max_wait, *spacings
+    return struct.pack(f"<{len(numbers)}d", *numbers)
+
+
+def _read_taken(reply: bytes, known: Known) -> tuple[Known, list[Answered]]:
+    numbers = struct.unpack(f"<{len(reply) // 8}d", reply)
+    now, seq, epoch, pace, members, turn, at = numbers[:7]
+    arrivals = tuple(map(int, numbers[7:]))
+    told = Known(int(now), known.born, int(seq), int(epoch), pace, known.penalty, int(members), arrivals)
+    return told, [Answered("granted", int(turn), int(at))]
 
 
 def _read(reply: bytes, rules: Rules) -> tuple[Known, list[Answered]]:

@@ -89,7 +89,7 @@ class RedisClient:
             except NoScriptError:
                 return await self._redis.eval(script.text, 1, key, *arguments)
 
-    async def run_quickly(self, script: Script, key: str, argument: bytes) -> bytes:
+    async def run_quickly(self, script: Script, key: str, argument: bytes) -> bytes | None:
         """The same for a script that takes and returns bytes, and may run twice if a reply is lost.
 
         One call after the other, on a connection of their own: to take one from the pool, to look whether it is still
@@ -102,7 +102,7 @@ class RedisClient:
                 except ConnectionLost:  # it may have been closed long ago
                     return await self._call(script, key, argument)
 
-    async def _call(self, script: Script, key: str, argument: bytes) -> bytes:
+    async def _call(self, script: Script, key: str, argument: bytes) -> bytes | None:
         if self._own is None:
             own: AbstractConnection = await self._pool.get_connection()  # type: ignore[no-untyped-call] # a decorator's
             own.socket_timeout = None
@@ -110,10 +110,10 @@ class RedisClient:
         await self._own.connect()  # type: ignore[no-untyped-call] # does nothing while it is connected
         try:
             await self._own.send_command("EVALSHA", script.sha, 1, key, argument)
-            return cast("bytes", await self._own.read_response(disable_decoding=True))
+            return cast("bytes | None", await self._own.read_response(disable_decoding=True))
         except NoScriptError:
             await self._own.send_command("EVAL", script.text, 1, key, argument)
-            return cast("bytes", await self._own.read_response(disable_decoding=True))
+            return cast("bytes | None", await self._own.read_response(disable_decoding=True))
 
     def listener(self, channel: str) -> Listener:
         """Who hears what is published on a channel; it ends with the client."""

@@ -22,7 +22,7 @@ def load_scripts(folder: str) -> Mapping[str, Script]:
         for file in resources.files(__package__).joinpath(folder).iterdir()
         if file.name.endswith(".lua")
     }
-    prologue = texts.pop(_PROLOGUE)
+    prologue = texts.pop(_PROLOGUE, "")
     return {name: make_script(name, f"{prologue}\n{text}") for name, text in texts.items()}
 
 

@@ -224,7 +224,7 @@ class Ledger:
     def _restore(self) -> None:
         """Requests succeed: raise the pace by a small step. One that was sent before a refusal says nothing."""
         account, now = self.account, self._now
-        if now >= account.penalty:
+        if now >= account.penalty and (account.refusals or account.pace < self._rules.ceiling):
             account.refusals = 0
             step = min(max(0, now - account.paced_at), HORIZON) / self._rules.recovery
             account.pace = min(self._rules.ceiling, account.pace + step)

@@ -3,7 +3,7 @@
 
 local process, succeeded, requests = given[3], given[4], given[5]
 
-if succeeded and now >= account.penalty then
+if succeeded and now >= account.penalty and (account.refusals > 0 or account.pace < ceiling) then
   account.refusals = 0
   local step = math.min(math.max(0, now - account.paced_at), HORIZON) / recovery
   account.pace = math.min(ceiling, account.pace + step)

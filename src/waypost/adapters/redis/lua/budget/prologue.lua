@@ -2,7 +2,7 @@
 -- compares the two step by step.
 --
 -- KEYS[1] is `{namespace:budget:provider}:key`; the part in braces decides where in a cluster it lives, and is itself
--- the key of what all keys of the provider have together. Both hold an account, packed; both vanish when nobody asked
+-- the key of what all keys of the provider have together. Both hold an account, packed; all vanish when nobody asked
 -- for days. ARGV[1] has, packed, the rules and what the caller heard from us last; answers are packed too: this is what
 -- most of a call's time would go into otherwise. Times are microseconds of this server's clock, which a double holds
 -- exactly.
@@ -23,12 +23,35 @@ local now = tonumber(clock[1]) * 1000000 + tonumber(clock[2])
 local given = cmsgpack.unpack(ARGV[1])
 local spacings, floor, ceiling, recovery = unpack(given[1])
 
+-- The short form, which turn/take.lua changes by itself: what it has is newer than what the account has.
+local short_key = KEYS[1] .. ':short'
+local short = redis.call('GET', short_key)
+
+local function apply_short(account)
+  local born, seq, seen, turns, _, _, last_turn = struct.unpack('<ddddddd', short)
+  if born == account.born and seq > account.seq then
+    account.seq, account.seen, account.turns, account.last_turn = seq, seen, turns, last_turn
+    local count = #account.limits
+    for index, name in ipairs(account.limits) do
+      account.arrivals[name] = struct.unpack('<d', short, 73 + (index - 1) * 8)
+      account.before_last[index] = struct.unpack('<d', short, 73 + (count + index - 1) * 8)
+    end
+  end
+end
+
 local function read(key)
   local packed = redis.call('GET', key)
-  return packed and cmsgpack.unpack(packed) or {
-    born = 0, seq = 0, seen = 0, arrivals = {}, penalty = 0, quiet = 0, epoch = 0, pace = 1, paced_at = 0,
-    refusals = 0, turns = 0, line = {}, members = {}, last_turn = 0, before_last = {},
-  }
+  if not packed then
+    return {
+      born = 0, seq = 0, seen = 0, arrivals = {}, penalty = 0, quiet = 0, epoch = 0, pace = 1, paced_at = 0,
+      refusals = 0, turns = 0, line = {}, members = {}, last_turn = 0, before_last = {}, limits = {},
+    }
+  end
+  local found = cmsgpack.unpack(packed)
+  if short and key == KEYS[1] then
+    apply_short(found)
+  end
+  return found
 end
 
 local is_shared = false
@@ -125,26 +148,47 @@ account.seq = account.seq + 1
 
 -- The last thing that a script does: keep the accounts, tell who listens of a new epoch, and say what is known now.
 local epoch_before = account.epoch
+local function write_short(kept, members)
+  if is_shared or #account.line > 0 or account.penalty > now or account.quiet > now or account.refusals > 0 then
+    if short then
+      redis.call('DEL', short_key)
+    end
+    return
+  end
+  local after, before = '', ''
+  for index, arrival in ipairs(get_arrivals()) do
+    after = after .. struct.pack('<d', arrival)
+    before = before .. struct.pack('<d', account.before_last[index] or 0)
+  end
+  local head = struct.pack('<ddddddddd', account.born, account.seq, account.seen, account.turns, account.epoch,
+    account.pace, account.last_turn, members, given[1][5])
+  redis.call('SET', short_key, head .. after .. before, 'PX', kept)
+end
+
 local function settle(answers)
   local kept = '172800000' -- as text, which is quicker
   if account.penalty > now then
     kept = string.format('%.0f', KEPT_MILLISECONDS + math.ceil((account.penalty - now) / 1000))
   end
+  account.limits = {}
+  for index, spacing in ipairs(spacings) do
+    account.limits[index] = spacing[1]
+  end
   redis.call('SET', KEYS[1], cmsgpack.pack(account), 'PX', kept)
+  local members = 0
+  for _ in pairs(account.members) do
+    members = members + 1
+  end
+  members = math.max(1, members)
+  write_short(kept, members)
   if common then
     redis.call('SET', common_key, cmsgpack.pack(common), 'PX', kept)
   end
   if account.epoch ~= epoch_before then
     redis.call('PUBLISH', KEYS[1], account.epoch)
   end
-  local members = 0
-  for _ in pairs(account.members) do
-    members = members + 1
-  end
   -- In one list, because making many takes longer than the rest of this.
-  local reply = {
-    now, account.born, account.seq, account.epoch, account.pace, account.penalty, math.max(1, members),
-  }
+  local reply = { now, account.born, account.seq, account.epoch, account.pace, account.penalty, members }
   for index, spacing in ipairs(spacings) do
     reply[7 + index] = record(spacing).arrivals[spacing[1]] or 0
   end

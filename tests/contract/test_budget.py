@@ -142,7 +142,7 @@ async def test_advice_slows_everybody_down(opened: Open) -> None:
     await one.advise(KEY, Advice(remaining=50, reset=50))
     await other.acquire(KEY)
     assert (await other.look(KEY)).account.pace == pytest.approx(0.1)
-    await one.advise(KEY, Advice(remaining=0, reset=3600))
+    await one.advise(KEY, Advice(remaining=0, reset=3600))  # also when it cannot be slower
     with pytest.raises(BudgetExhausted):
         await other.acquire(KEY, max_wait=60)
 

@@ -91,8 +91,7 @@ class Gate:
                     if ticket in self._queue:
                         await self._ask_for(self._queue[:_BATCH])
         finally:
-            if ticket in self._queue:
-                self._queue.remove(ticket)
+            self._forget(ticket)
         return ticket.verdict()
 
     async def its_time(self, ticket: Ticket) -> bool:
@@ -119,9 +118,9 @@ class Gate:
     async def advise(self, advice: Advice) -> None:
         slowest = max(spacing.interval for spacing in self.rules.spacings)
         reset = round(advice.reset * _MICROSECONDS)
-        left = slowest * advice.remaining / max(1, reset)
+        left = max(self.rules.floor, slowest * advice.remaining / max(1, reset))
         # Most answers say nothing new, and must not cost a call each.
-        if reset > 0 and max(self.rules.floor, left) < self._known.pace * NOTEWORTHY:
+        if reset > 0 and (advice.remaining <= 0 or left < self._known.pace * NOTEWORTHY):
             self._learn(await self._store.advise(self._key, self.rules, self._known, advice.remaining, reset))
 
     async def leave(self, turn: int) -> None:
@@ -154,7 +153,8 @@ class Gate:
             )
         except StoreTrouble as trouble:
             for ticket in tickets:
-                self._answer(ticket, trouble)
+                ticket.answered = trouble
+                self._forget(ticket)
             return
         self._learn(known)
         # Never earlier than at that time: what the answer took is waited in addition. But if it took so long that this
@@ -165,18 +165,17 @@ class Gate:
         for answered in answers:
             # Numbers are given out in the order of asking, and answers come in the order of numbers.
             ticket = numbered.get(answered.turn) or next(others)
-            ticket.turn, ticket.epoch = answered.turn, known.epoch
+            ticket.turn, ticket.epoch, ticket.answered = answered.turn, known.epoch, answered
             ticket.at = answered_at + (answered.at - known.now) / _MICROSECONDS
-            self._answer(ticket, answered)
+            self._forget(ticket)
 
-    def _answer(self, ticket: Ticket, answered: Answered | StoreTrouble) -> None:
-        ticket.answered = answered
-        self._queue.remove(ticket)
+    def _forget(self, ticket: Ticket) -> None:
+        """It is answered; or it was cancelled, maybe while somebody asked for it."""
+        if ticket in self._queue:
+            self._queue.remove(ticket)
 
     def _learn(self, known: Known) -> None:
-        if known.epoch != self._known.epoch:
-            self._voided.set()
-            self._voided = asyncio.Event()
+        self._know_epoch(known.epoch)
         self._known, self._known_at = known, monotonic()
 
     def _remember_penalty(self, pause: int) -> None:
@@ -193,7 +192,9 @@ class Gate:
 
     def _know_epoch(self, epoch: int) -> None:
         if epoch != self._known.epoch:
-            self._learn(msgspec.structs.replace(self._known, epoch=epoch))
+            self._known = msgspec.structs.replace(self._known, epoch=epoch)
+            self._voided.set()
+            self._voided = asyncio.Event()
 
     async def _follow(self) -> None:
         """Hear of new epochs, where the store tells of them."""

@@ -1,10 +1,13 @@
 """From a URL's scheme to the adapter behind it, and nothing else: the only place that names adapters."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
+from waypost.adapters.migrations import Migration
 from waypost.adapters.sources.ocm.source import OcmSource
 from waypost.adapters.sqlite.budget import SqliteBudgetRecords
 from waypost.adapters.sqlite.database import SqliteDatabase
@@ -27,7 +30,7 @@ from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.ratelimit.budget import Budget, BudgetStore
 from waypost.scaling.ratelimit.records import RecordBudgetStore
 from waypost.scaling.ratelimit.shared import SharedBudget
-from waypost.settings import Settings
+from waypost.settings import Settings, StorageSettings
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.visits.visit import VisitStore
 from waypost.telemetry.logs import get_logger
@@ -69,32 +72,81 @@ class NoStore(NotFound):
     slug = "no-store"
 
 
+class _ApartPageStore(PageStore, Protocol):
+    """A page store whose jobs are kept in another store."""
+
+    async def highest_fence(self) -> int: ...
+
+
 @asynccontextmanager
 async def open_stores(settings: Settings, *, must_exist: bool = False) -> AsyncIterator[Stores]:
-    """`must_exist` is for commands that look into a store and have no business making one."""
+    """`must_exist` is for commands that look into a store and have no business making one.
+
+    On a server nobody makes one by the way: its schema is there, or it is refused.
+    """
+    async with AsyncExitStack() as stack:
+        if settings.storage.on_server:
+            yield await _open_postgres_stores(settings, stack)
+        else:
+            yield await _open_sqlite_stores(settings, stack, must_exist=must_exist)
+
+
+async def _open_sqlite_stores(settings: Settings, stack: AsyncExitStack, *, must_exist: bool) -> Stores:
     path = _sqlite_path(settings.storage.store_url, "store")
     if must_exist:
         _refuse_missing(path)
-    async with AsyncExitStack() as stack:
-        database = await SqliteDatabase.open(path)
-        stack.callback(database.close)
-        if settings.storage.jobs:
-            jobs = await stack.enter_async_context(open_job_store(settings.storage.jobs))
-            apart = SqliteApartPageStore(database, jobs)
-            # A job store that was flushed or restored must not give fences that the places have seen already.
-            await jobs.raise_fences(await apart.highest_fence())
-            pages: PageStore = apart
-        else:
-            jobs, pages = SqliteJobStore(database), SqlitePageStore(database)
-        yield Stores(
-            facts=SqliteFacts(database),
-            jobs=jobs,
-            pages=pages,
-            imports=SqliteImportStore(database),
-            places=SqlitePlaceStore(database),
-            links=SqliteLinkStore(database),
-            visits=SqliteVisitStore(database),
-        )
+    database = await SqliteDatabase.open(path)
+    stack.callback(database.close)
+    if settings.storage.jobs:
+        jobs, pages = await _open_jobs_apart(settings, stack, partial(SqliteApartPageStore, database))
+    else:
+        jobs, pages = SqliteJobStore(database), SqlitePageStore(database)
+    return Stores(
+        facts=SqliteFacts(database),
+        jobs=jobs,
+        pages=pages,
+        imports=SqliteImportStore(database),
+        places=SqlitePlaceStore(database),
+        links=SqliteLinkStore(database),
+        visits=SqliteVisitStore(database),
+    )
+
+
+async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> Stores:
+    with _extra("postgres"):
+        from waypost.adapters.postgres.database import PostgresDatabase
+        from waypost.adapters.postgres.facts import PostgresFacts
+        from waypost.adapters.postgres.imports import PostgresImportStore
+        from waypost.adapters.postgres.jobs import PostgresJobStore
+        from waypost.adapters.postgres.links import PostgresLinkStore
+        from waypost.adapters.postgres.pages import PostgresApartPageStore, PostgresPageStore
+        from waypost.adapters.postgres.places import PostgresPlaceStore
+        from waypost.adapters.postgres.visits import PostgresVisitStore
+    database = await PostgresDatabase.open(settings.storage.store_url, migrating=False)
+    stack.push_async_callback(database.close)
+    if settings.storage.jobs:
+        jobs, pages = await _open_jobs_apart(settings, stack, partial(PostgresApartPageStore, database))
+    else:
+        jobs, pages = PostgresJobStore(database), PostgresPageStore(database)
+    return Stores(
+        facts=PostgresFacts(database),
+        jobs=jobs,
+        pages=pages,
+        imports=PostgresImportStore(database),
+        places=PostgresPlaceStore(database),
+        links=PostgresLinkStore(database),
+        visits=PostgresVisitStore(database),
+    )
+
+
+async def _open_jobs_apart(
+    settings: Settings, stack: AsyncExitStack, make_pages: Callable[[JobStore], _ApartPageStore]
+) -> tuple[JobStore, PageStore]:
+    jobs = await stack.enter_async_context(open_job_store(settings.storage.jobs))
+    pages = make_pages(jobs)
+    # A job store that was flushed or restored must not give fences that the places have seen already.
+    await jobs.raise_fences(await pages.highest_fence())
+    return jobs, pages
 
 
 @asynccontextmanager
@@ -143,17 +195,25 @@ async def open_job_store(url: str, *, migrating: bool = False) -> AsyncIterator[
 
 @asynccontextmanager
 async def open_budget(settings: Settings, *, must_exist: bool = False) -> AsyncIterator[Budget]:
-    """Where all who share it can reach it: in Redis, else beside the jobs, else in this machine's SQLite."""
-    url = settings.storage.redis or settings.storage.jobs or settings.storage.store_url
+    """Where all who share it can reach it: in Redis, else beside the jobs, else in the store."""
     async with (
-        _open_budget_store(url, settings, must_exist=must_exist) as store,
+        _open_budget_store(_budget_url(settings.storage), must_exist=must_exist) as store,
         SharedBudget(store, settings.budget.rules, when_away=settings.budget.when_away) as budget,
     ):
         yield budget
 
 
+def _budget_url(storage: StorageSettings) -> str:
+    # There are no budgets in MongoDB.
+    if not storage.redis and storage.jobs.startswith("mongodb"):
+        if not storage.on_server:
+            log.warning("the budget is this machine's alone", next_step="set WAYPOST_REDIS to share it")
+        return storage.store_url
+    return storage.redis or storage.jobs or storage.store_url
+
+
 @asynccontextmanager
-async def _open_budget_store(url: str, settings: Settings, *, must_exist: bool) -> AsyncIterator[BudgetStore]:
+async def _open_budget_store(url: str, *, must_exist: bool) -> AsyncIterator[BudgetStore]:
     async with AsyncExitStack() as stack:
         match url.partition(":")[0]:
             case "redis" | "rediss":
@@ -170,10 +230,7 @@ async def _open_budget_store(url: str, settings: Settings, *, must_exist: bool) 
                 postgres = await PostgresDatabase.open(url, migrating=False)
                 stack.push_async_callback(postgres.close)
                 yield RecordBudgetStore(PostgresBudgetRecords(postgres))
-            case scheme:
-                if scheme.startswith("mongodb"):
-                    log.warning("the budget is this machine's alone", next_step="set WAYPOST_REDIS to share it")
-                    url = settings.storage.store_url
+            case _:
                 path = _sqlite_path(url, "store")
                 if must_exist:
                     _refuse_missing(path)
@@ -207,24 +264,49 @@ async def open_source(name: str, settings: Settings) -> AsyncIterator[Source]:
 
 async def migrate_schema(settings: Settings) -> list[str]:
     """Bring the schema of every store up to date; returns the names of what was applied."""
-    database = SqliteDatabase(_sqlite_path(settings.storage.store_url, "store"))
-    with closing(database):
-        database.make_folder()
-        applied = [migration.name for migration in await database.run(migrate)]
+    if settings.storage.on_server:
+        applied = await _migrate_postgres(settings.storage.store_url)
+    else:
+        applied = await _migrate_sqlite(settings.storage.store_url)
     if settings.storage.jobs:
         async with open_job_store(settings.storage.jobs, migrating=True):
             pass
     return applied
 
 
+async def _migrate_sqlite(url: str) -> list[str]:
+    with closing(SqliteDatabase(_sqlite_path(url, "store"))) as database:
+        database.make_folder()
+        return [migration.name for migration in await database.run(migrate)]
+
+
+async def _migrate_postgres(url: str) -> list[str]:
+    with _extra("postgres"):
+        from waypost.adapters.postgres.database import run_once
+        from waypost.adapters.postgres.migrations import migrate
+    return [migration.name for migration in await run_once(url, migrate)]
+
+
 async def schema_status(settings: Settings) -> SchemaStatus:
     """Where the store's schema stands, without changing or creating anything."""
-    path = _sqlite_path(settings.storage.store_url, "store")
+    url = settings.storage.store_url
+    version, missing = await (_look_into_postgres(url) if settings.storage.on_server else _look_into_sqlite(url))
+    return SchemaStatus(version, tuple(migration.name for migration in missing))
+
+
+async def _look_into_sqlite(url: str) -> tuple[int, Sequence[Migration]]:
+    path = _sqlite_path(url, "store")
     if not path.exists():
-        return SchemaStatus(0, tuple(migration.name for migration in known()))
+        return 0, known()
     with closing(SqliteDatabase(path)) as database:
-        version, missing = await database.run(pending)
-        return SchemaStatus(version, tuple(migration.name for migration in missing))
+        return await database.run(pending)
+
+
+async def _look_into_postgres(url: str) -> tuple[int, Sequence[Migration]]:
+    with _extra("postgres"):
+        from waypost.adapters.postgres.database import run_once
+        from waypost.adapters.postgres.migrations import pending
+    return await run_once(url, pending)
 
 
 def _refuse_missing(path: Path) -> None:
@@ -238,6 +320,6 @@ def _sqlite_path(url: str, name: str) -> Path:
     if not url.startswith(_SQLITE) or url == _SQLITE:
         scheme = url.partition(":")[0][:40]
         raise SettingError(
-            f"{name}: there is no adapter for {scheme!r}; this release has sqlite:///path", parameter=name
+            f"{name}: there is no adapter for {scheme!r}; there is postgresql://… and sqlite:///path", parameter=name
         )
     return Path(url.removeprefix(_SQLITE))

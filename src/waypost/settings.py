@@ -31,7 +31,9 @@ def _read_redis(text: str) -> SecretUrl:
 @dataclass(frozen=True)
 class StorageSettings:
     data: str = setting("data", "./waypost-data", explain="folder for everything kept locally")
-    store: str = setting("store", "", parse=SecretUrl, explain="sqlite:///path; SQLite in the data folder when empty")
+    store: str = setting(
+        "store", "", parse=SecretUrl, explain="sqlite:///path or postgresql://…; SQLite in the data folder when empty"
+    )
 
     jobs: str = setting(
         "jobs",
@@ -51,6 +53,11 @@ class StorageSettings:
     @property
     def store_url(self) -> str:
         return self.store or f"sqlite:///{self.folder / 'waypost.db'}"
+
+    @property
+    def on_server(self) -> bool:
+        """Whether the store is a PostgreSQL, which many machines may share, and not a file of this one."""
+        return self.store_url.partition(":")[0] in {"postgresql", "postgres"}
 
 
 _KINDS: Mapping[str, type[WindowsSchedule | FullSchedule | SnapshotSchedule | PruneSchedule]] = {

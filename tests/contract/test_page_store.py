@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.places import fetched, page
-from support.stores import Backend, open_backend
+from support.stores import BACKENDS, Backend, open_backend
 from waypost.importing.source import Page, Reject
 from waypost.scaling.jobs.job import Lease, LeaseLost, NewJob
 
@@ -54,7 +54,7 @@ async def test_a_last_page_ends_the_job(backend: Backend, lease: Lease) -> None:
 
 
 async def test_a_stale_worker_writes_nothing(backend: Backend, lease: Lease) -> None:
-    backend.age(31)
+    await backend.age(31)
     [newer] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
     with pytest.raises(LeaseLost):
         await backend.stores.pages.commit(lease, page(1, cursor="after:1"), requested_at=NOON, counted={"requests": 1})
@@ -106,13 +106,14 @@ async def test_a_scan_brings_every_place_once_in_order(backend: Backend, lease: 
     assert list(await stored(backend)) == sorted(f"ocm:{number}" for number in range(1, 12))
 
 
+@pytest.mark.parametrize("name", BACKENDS)
 @given(order=st.lists(st.integers(0, 20), min_size=1, max_size=8, unique=True))
 @settings(max_examples=25, deadline=None)
 def test_in_whatever_order_pages_arrive_the_latest_request_wins(
-    tmp_path_factory: pytest.TempPathFactory, order: list[int]
+    tmp_path_factory: pytest.TempPathFactory, name: str, order: list[int]
 ) -> None:
     async def check() -> None:
-        async with open_backend("sqlite", tmp_path_factory.mktemp("pages")) as backend:
+        async with open_backend(name, tmp_path_factory.mktemp("pages")) as backend:
             await backend.stores.jobs.enqueue([NewJob(shard) for shard in [SHARD]], group="one")
             [claimed] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
             for sent in order:

@@ -1,8 +1,7 @@
 """What only PostgreSQL's job store promises: its plans, its renewals, its migrations, its wake-ups and its errors."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -10,7 +9,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from support.job_store_postgres import clean_database, run
+from support.job_store_postgres import clean_database, run, until
+from support.postgres_plans import indexes_in, plan_of, tables_read_whole
 from waypost.adapters.errors import StoreAway, StoreBusy, StoreRefused, StoreTooNew, StoreTooOld
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.postgres.errors import translated
@@ -94,25 +94,6 @@ async def fill(admin: Any, *, done: int, pending: int, leased: int = 50) -> None
     )
     await admin.execute("insert into job_groups select 'one', id, '{}' from jobs")
     await admin.execute("analyze jobs, job_groups")
-
-
-def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for part in plan.get("Plans", []):
-        yield from nodes(part)
-
-
-async def plan_of(admin: Any, statement: str, *arguments: object) -> list[dict[str, Any]]:
-    [[text]] = await admin.fetch(f"explain (format json) {statement}", *arguments)
-    return list(nodes(json.loads(text)[0]["Plan"]))
-
-
-def indexes_in(plan: list[dict[str, Any]]) -> set[str]:
-    return {node["Index Name"] for node in plan if "Index Name" in node}
-
-
-def tables_read_whole(plan: list[dict[str, Any]]) -> list[str]:
-    return [node["Relation Name"] for node in plan if node["Node Type"] == "Seq Scan"]
 
 
 @pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
@@ -299,12 +280,6 @@ async def test_a_store_can_be_opened_in_the_loop_of_another_thread(jobs: Postgre
             return await PostgresJobStore(own).renew([lease], lease=30)
 
     assert await asyncio.to_thread(lambda: asyncio.run(renew())) == {lease.job_id}
-
-
-async def until(admin: Any, question: str, *arguments: object) -> None:
-    """Ask the server until it says yes; the limit is the test's own time-out."""
-    while not await admin.fetchval(question.replace("now()", "clock_timestamp()"), *arguments):
-        pass
 
 
 # Schemas

@@ -168,7 +168,7 @@ async def test_a_shard_is_dropped_the_moment_its_lease_is_lost(backend: Backend)
     dropped = asyncio.Event()
 
     async def handler(held: Held) -> None:
-        backend.age(60)
+        await backend.age(60)
         [stolen] = await backend.stores.jobs.claim("thief", limit=1, lease=60, max_attempts=9)
         assert stolen.fence > held.lease.fence
         try:

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 
@@ -31,13 +32,7 @@ async def postgres(_folder: Path) -> AsyncIterator[JobBackend]:
                 await database.close()
 
         async def age(seconds: float) -> None:
-            await run(
-                url,
-                "update jobs set lease_until = lease_until - $1 * interval '1 second',"
-                " not_before = not_before - $1 * interval '1 second',"
-                " finished_at = finished_at - $1 * interval '1 second'",
-                seconds,
-            )
+            await age_postgres(url, seconds)
 
         async with open_again() as store:
             yield JobBackend(store, age, open_again)
@@ -56,12 +51,29 @@ async def clean_database(*, migrated: bool = True) -> AsyncIterator[str]:
         await run(maintenance, f"drop database {name} with (force)")
 
 
+async def age_postgres(url: str, seconds: float) -> None:
+    await run(
+        url,
+        "update jobs set lease_until = lease_until - $1 * interval '1 second',"
+        " not_before = not_before - $1 * interval '1 second',"
+        " finished_at = finished_at - $1 * interval '1 second'",
+        seconds,
+    )
+
+
 async def run(url: str, statement: str, *arguments: object) -> None:
     connection = await asyncpg.connect(url)
     try:
         await connection.execute(statement, *arguments)
     finally:
         await connection.close()
+
+
+async def until(connection: Any, question: str, *arguments: object) -> None:
+    """Ask the server until it says yes; the limit is the test's own time-out."""
+    while not await connection.fetchval(question.replace("now()", "clock_timestamp()"), *arguments):
+        # In a transaction the server would go on showing who was active when it was asked first.
+        await connection.execute("select pg_stat_clear_snapshot()")
 
 
 async def _make_template(maintenance: str) -> None:

@@ -1,15 +1,16 @@
 """The stores that contract suites run on, one entry a backend."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.job_store_postgres import age_postgres, clean_database
 from support.job_stores import age_sqlite
 from waypost.bootstrap import Stores, open_stores
 from waypost.settings import Settings, load_settings
 
-BACKENDS = ("sqlite",)
+BACKENDS = ("sqlite", "postgres")
 
 
 @dataclass(frozen=True)
@@ -19,18 +20,36 @@ class Backend:
     stores: Stores
     settings: Settings
     # Back-dates every lease and due time, as if so many seconds had passed. Nobody injects a clock into a store.
-    age: Callable[[float], None]
+    age: Callable[[float], Awaitable[None]]
     # A second connection to the same store, as another process has it.
     open_again: Callable[[], AbstractAsyncContextManager[Stores]]
 
 
 @asynccontextmanager
 async def open_backend(name: str, folder: Path, flags: dict[str, str] | None = None) -> AsyncIterator[Backend]:
-    assert name == "sqlite"
-    settings = load_settings({"data": str(folder), **(flags or {})}, environ={})
+    opener = {"sqlite": _open_sqlite, "postgres": _open_postgres}[name]
+    async with opener(folder, flags or {}) as backend:
+        yield backend
 
-    def age(seconds: float) -> None:
+
+@asynccontextmanager
+async def _open_sqlite(folder: Path, flags: dict[str, str]) -> AsyncIterator[Backend]:
+    settings = load_settings({"data": str(folder), **flags}, environ={})
+
+    async def age(seconds: float) -> None:
         age_sqlite(folder / "waypost.db", seconds)
 
     async with open_stores(settings) as stores:
         yield Backend(stores, settings, age, lambda: open_stores(settings))
+
+
+@asynccontextmanager
+async def _open_postgres(folder: Path, flags: dict[str, str]) -> AsyncIterator[Backend]:
+    async with clean_database() as url:
+        settings = load_settings({"data": str(folder), "store": url, **flags}, environ={})
+
+        async def age(seconds: float) -> None:
+            await age_postgres(url, seconds)
+
+        async with open_stores(settings) as stores:
+            yield Backend(stores, settings, age, lambda: open_stores(settings))

@@ -97,7 +97,13 @@ def _store(settings: Settings) -> Finding:
         status = asyncio.run(schema_status(settings))
     except WaypostError as error:
         return Finding(name="store", ok=False, found=str(error), advice=error.next_step)
-    return Finding(name="store", ok=True, found=f"schema {status.version}" if status.version else "not made yet")
+    return Finding(
+        name="store",
+        # A file's schema is brought up to date by whoever opens it; on a server that is for a person to do.
+        ok=not (status.pending and settings.storage.on_server),
+        found=f"schema {status.version}" if status.version else "not made yet",
+        advice="bring its schema up to date: waypost db migrate",
+    )
 
 
 def _port(settings: Settings) -> Finding:

@@ -1,6 +1,7 @@
-"""`waypost up`: everything in one process on the embedded default."""
+"""`waypost up`: everything in one process, and with nothing configured on the embedded default."""
 
 import asyncio
+import socket
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -29,7 +30,6 @@ from waypost.web.guard import WriteGuard
 
 log = get_logger("up")
 
-_OWNER = "up"
 _SEED = 1
 _DEFAULT_PLACES = 2000
 _SIMULATED_BUDGET = "50/s"
@@ -87,7 +87,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         settings, scope, attribution = await _choose_provider(settings, wish, stack)
         stores = await stack.enter_async_context(open_stores(settings))
         # The lock says that no other `up` lives on this folder: what one of them held, nobody works on now.
-        await stores.jobs.release_owner(_OWNER)
+        await stores.jobs.release_owner(_owner(settings))
         await stores.facts.set(ADDRESS, address(sock))
 
         role, state = PlacesRole(settings), ImportState()
@@ -141,7 +141,7 @@ class Bringing:
     async def _bring_once(self, scope: Scope) -> None:
         self._state.status, self._state.error = "running", None
         async with open_source("ocm", self._settings) as source, background(self._rebuild_now_and_then()):
-            importer = Importer(self._settings, self._stores, source, owner=_OWNER)
+            importer = Importer(self._settings, self._stores, source, owner=_owner(self._settings))
             report = await importer.run(scope, self._stop, self._state.on_progress)
         if self._stop.is_set():
             return
@@ -163,6 +163,11 @@ class Bringing:
         self._state.status = "failed" if dead else "done"
         self._state.error = f"{dead} shards failed; see: waypost job list --status dead" if dead else None
         log.info("the import ended", **{name: count for name, count in msgspec.structs.asdict(report).items() if count})
+
+
+def _owner(settings: Settings) -> str:
+    """The name that leases are held under: the same at the next start, and no other folder's in a store they share."""
+    return f"up@{socket.gethostname()}:{settings.storage.folder}"
 
 
 async def _choose_provider(settings: Settings, wish: Wish, stack: AsyncExitStack) -> tuple[Settings, Scope, str]:
@@ -207,7 +212,9 @@ def _remembered_places(known: str | None) -> int | None:
 
 def _refuse_mixing(known: str | None, wanted: str, settings: Settings) -> None:
     if known is not None and known != wanted:
+        kept = "the store" if settings.storage.store else settings.storage.folder
+        other = "store with WAYPOST_STORE" if settings.storage.store else "folder with --data"
         raise MixedProviders(
-            f"the places in {settings.storage.folder} come from another provider ({known}; asked for: {wanted})",
-            next_step="choose another folder with --data, so that their ids are not mixed up",
+            f"the places in {kept} come from another provider ({known}; asked for: {wanted})",
+            next_step=f"choose another {other}, so that their ids are not mixed up",
         )

@@ -1,9 +1,9 @@
 """One PostgreSQL database: a small pool of connections, and a schema that is refused when it does not fit."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any, Self
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import asyncpg
@@ -11,6 +11,9 @@ import asyncpg
 from waypost.adapters.postgres.errors import translated
 from waypost.adapters.postgres.migrations import migrate, refuse_unless_current
 from waypost.adapters.postgres.wakeups import Wakeups
+from waypost.kernel.configuration import SettingError
+
+Result = TypeVar("Result")
 
 _CONNECT_SECONDS = 10.0
 # Well below a lease, so that a renewal whose answer never comes can be tried again in time.
@@ -23,8 +26,9 @@ class PostgresDatabase:
     """Belongs to the event loop it was opened in; another thread opens its own."""
 
     def __init__(self, url: str, pool_size: int) -> None:
-        self._url, self._options = _driver_options(url)
-        self._name = _name(url)
+        with _misspelt():
+            self._url, self._options = _driver_options(url)
+            self._name = _name(url)
         self._pool = asyncpg.create_pool(
             self._url,
             min_size=1,
@@ -46,10 +50,7 @@ class PostgresDatabase:
         """
         database = cls(url, pool_size)
         try:
-            with translated(database._name):
-                await database._pool
-                async with database._pool.acquire() as connection:
-                    await (migrate if migrating else refuse_unless_current)(connection)
+            await database.run(migrate if migrating else refuse_unless_current)
         except BaseException:
             await database.close()
             raise
@@ -59,6 +60,14 @@ class PostgresDatabase:
     def hears(self) -> bool:
         """Whether notifications reach us."""
         return bool(self._options[_STATEMENT_CACHE])
+
+    async def run(self, work: Callable[[Any], Awaitable[Result]]) -> Result:
+        """Connects, if need be."""
+        with translated(self._name):
+            with _misspelt():
+                await self._pool
+            async with self._pool.acquire() as connection:
+                return await work(connection)
 
     async def fetch(self, sql: str, *arguments: object, timeout: float = _COMMAND_SECONDS) -> list[Any]:
         """The rows of one statement, which is a transaction of its own."""
@@ -91,6 +100,28 @@ class PostgresDatabase:
         """A connection outside the pool."""
         with translated(self._name):
             return await asyncpg.connect(self._url, timeout=_CONNECT_SECONDS, **self._options)
+
+
+async def run_once(url: str, work: Callable[[Any], Awaitable[Result]]) -> Result:
+    """On a connection that is opened for this alone, whatever the schema is: for who looks into it or changes it."""
+    database = PostgresDatabase(url, pool_size=1)
+    try:
+        return await database.run(work)
+    finally:
+        await database.close()
+
+
+@contextmanager
+def _misspelt() -> Iterator[None]:
+    """What the driver says about a URL may quote a part that is the password, so we do not repeat it."""
+    try:
+        yield
+    except ValueError:
+        raise SettingError(
+            "this is not the URL of a PostgreSQL, or has an option that there is not;"
+            " write it like postgresql://user:password@host:5432/database",
+            next_step="see WAYPOST_STORE and WAYPOST_JOBS: waypost config show",
+        ) from None
 
 
 async def _leave_as_it_is(_connection: Any) -> None:

@@ -106,25 +106,23 @@ class PostgresJobStore:
         return kept
 
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
-        await self._change(SQL["checkpoint"], lease, cursor, _encode(counted))
+        await self._change(SQL["checkpoint"], lease, cursor, encode(counted))
 
     async def complete(self, done: Sequence[Done]) -> set[str]:
-        return {str(row["id"]) for row in await self._database.fetch(SQL["complete"], *_acks(done))} if done else set()
+        return {str(row["id"]) for row in await self._database.fetch(SQL["complete"], *acks(done))} if done else set()
 
     async def split(self, lease: Lease, shards: Sequence[str], *, counted: Mapping[str, int]) -> None:
         async with self._database.transaction() as tx:
-            if not await tx.fetch(SQL["complete"], *_acks([Done(lease, counted)])):
-                raise _lost(lease)
+            if not await tx.fetch(SQL["complete"], *acks([Done(lease, counted)])):
+                raise lost(lease)
             await tx.fetch(SQL["add"], *_new([NewJob(shard) for shard in shards]))
             await tx.execute(SQL["inherit_groups"], lease.job_id, shards)
 
     async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
-        # The one character that PostgreSQL's text cannot hold; what a provider says may have it.
-        message = failure.message.replace("\0", "\N{REPLACEMENT CHARACTER}")
-        await self._change(SQL["fail"], lease, failure.code, message, retry_in, _encode(counted))
+        await self._change(SQL["fail"], lease, failure.code, storable(failure.message), retry_in, encode(counted))
 
     async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
-        await self._change(SQL["release"], lease, delay, _encode(counted))
+        await self._change(SQL["release"], lease, delay, encode(counted))
 
     async def release_owner(self, owner: str) -> int:
         [row] = await self._database.fetch(SQL["release_owner"], owner)
@@ -165,10 +163,15 @@ class PostgresJobStore:
     async def _change(self, sql: str, lease: Lease, *arguments: object) -> None:
         """One fenced write, whose statement finds nothing when the lease is lost."""
         if not await self._database.fetch(sql, lease.job_id, lease.fence, *arguments):
-            raise _lost(lease)
+            raise lost(lease)
 
 
-def _lost(lease: Lease) -> LeaseLost:
+def storable(text: str) -> str:
+    """Without the one character that PostgreSQL's text cannot hold; what a provider says may have it."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def lost(lease: Lease) -> LeaseLost:
     return LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is no longer ours")
 
 
@@ -185,13 +188,13 @@ def _new(jobs: Sequence[NewJob]) -> tuple[Sequence[object], ...]:
     )
 
 
-def _acks(done: Sequence[Done]) -> tuple[Sequence[object], ...]:
+def acks(done: Sequence[Done]) -> tuple[Sequence[object], ...]:
     """Columns for the statement that completes jobs."""
-    counted = [_encode(ack.counted) for ack in done] if any(ack.counted for ack in done) else []
+    counted = [encode(ack.counted) for ack in done] if any(ack.counted for ack in done) else []
     return [ack.lease.job_id for ack in done], [ack.lease.fence for ack in done], counted
 
 
-def _encode(counted: Mapping[str, int]) -> str | None:
+def encode(counted: Mapping[str, int]) -> str | None:
     """None where nothing was counted: adding that up would cost more than all the rest."""
     something = {name: number for name, number in counted.items() if number}
     return msgspec.json.encode(something).decode() if something else None

@@ -49,6 +49,15 @@ async def waits(budget: SharedBudget, *, turns: int) -> bool:
     return (await budget.look(KEY)).account.turns >= turns
 
 
+async def start_waiting(budget: SharedBudget) -> "asyncio.Task[None]":
+    """Somebody who has been told to wait: those of one process ask one after the other."""
+    waiting = asyncio.create_task(budget.acquire(KEY))
+    await asyncio.sleep(0)
+    with pytest.raises(BudgetExhausted):
+        await budget.acquire(KEY, max_wait=0.0)
+    return waiting
+
+
 async def test_an_uncontended_caller_does_not_wait(opened: Open) -> None:
     budget = await opened("1/day")
     await budget.acquire(KEY, max_wait=0.0)
@@ -151,8 +160,8 @@ async def test_who_gives_up_waiting_gives_the_turn_back(opened: Open) -> None:
     budget = await opened("1/s")
     await budget.acquire(KEY)
     arrivals = (await budget.look(KEY)).account.arrivals
-    waiting = asyncio.create_task(budget.acquire(KEY))
-    await until(lambda: waits(budget, turns=2))
+    waiting = await start_waiting(budget)
+    assert (await budget.look(KEY)).account.arrivals != arrivals
     waiting.cancel()
     await asyncio.wait({waiting})
 
@@ -165,8 +174,7 @@ async def test_who_gives_up_waiting_gives_the_turn_back(opened: Open) -> None:
 async def test_who_gives_up_in_the_line_leaves_it(opened: Open) -> None:
     budget = await opened("1/h")
     await budget.acquire(KEY)
-    waiting = asyncio.create_task(budget.acquire(KEY))
-    await until(lambda: waits(budget, turns=2))
+    waiting = await start_waiting(budget)
     assert (await budget.look(KEY)).account.line
     waiting.cancel()
 

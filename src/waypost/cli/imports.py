@@ -2,7 +2,7 @@
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from waypost.cli.frame import Group, Load, json_option, print_json, say, with_se
 
 if TYPE_CHECKING:
     from waypost.bootstrap import Stores
-    from waypost.importing.imports import Report
+    from waypost.importing.imports import Report, Standing
     from waypost.importing.source import Scope, Source
     from waypost.roles.running import Stop
     from waypost.roles.starting import Started
@@ -132,6 +132,47 @@ def start(load: Load, source: str, read: "ReadScope", *, as_json: bool) -> None:
     say(f"{started.shards} shards; next: waypost worker run")
 
 
+@group.command("status", examples=("waypost import status", "waypost import status 0190… --json"))
+@click.argument("import_id", metavar="[ID]", required=False)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Without an id: so many.")
+@json_option
+@with_settings
+def status(load: Load, import_id: str | None, limit: int, *, as_json: bool) -> None:
+    """How an import stands, or the latest ones: by their jobs, whoever works on them."""
+    from waypost.cli.stores import with_stores
+    from waypost.roles.imports import latest, standing_of
+
+    async def look(stores: "Stores") -> "Sequence[Standing]":
+        return [await standing_of(stores, import_id)] if import_id else await latest(stores, limit)
+
+    found = with_stores(load(), look)
+    if as_json:
+        print_json(found[0] if import_id else found)
+        return
+    for each in found:
+        done = sum(each.shards.get(name, 0) for name in ("done", "dead", "cancelled"))
+        started = each.started_at.strftime("%Y-%m-%d %H:%M:%SZ")
+        click.echo(f"{each.id}  {each.status:<9}  {started}  {done} of {sum(each.shards.values())} shards")
+    if not found:
+        say("no imports yet; next: waypost import run --source ocm --country DE,FR")
+
+
+@group.command("report", examples=("waypost import report 0190…", "waypost import report 0190… --json"))
+@click.argument("import_id", metavar="ID")
+@json_option
+@with_settings
+def report(load: Load, import_id: str, *, as_json: bool) -> None:
+    """What an import did so far: places, requests and shards."""
+    from waypost.cli.stores import with_stores
+    from waypost.roles.imports import report_of
+
+    found = with_stores(load(), lambda stores: report_of(stores, import_id))
+    if as_json:
+        print_json(found)
+    else:
+        _print_counts(found)
+
+
 @group.command(
     "run",
     examples=(
@@ -186,13 +227,17 @@ async def _prepared(settings: "Settings", name: str, scope: "Scope") -> "AsyncIt
             yield stores, source
 
 
-def _print(report: "Report", scope: "Scope") -> None:
+def _print_counts(report: "Report") -> None:
     click.echo(
         f"{report.added} added, {report.changed} changed, {report.unchanged} unchanged, {report.rejected} rejected"
         f" in {report.seconds:.1f} s"
     )
     shards = ", ".join(f"{count} {status}" for status, count in report.shards.items())
     click.echo(f"shards: {shards}; requests: {report.requests}, {report.retries} retried, {report.refusals} refused")
+
+
+def _print(report: "Report", scope: "Scope") -> None:
+    _print_counts(report)
     if report.shards.get("dead"):
         say("some shards failed for good; next: waypost job list --status dead")
     elif not report.requests:

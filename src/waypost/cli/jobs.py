@@ -1,6 +1,5 @@
 """The command `waypost job`, and its verbs."""
 
-import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -38,13 +37,9 @@ class NotLeased(Conflict):
 
 
 def with_jobs(settings: "Settings", work: "Callable[[JobStore], Awaitable[Result]]") -> Result:
-    from waypost.bootstrap import open_stores
+    from waypost.cli.stores import with_stores
 
-    async def main() -> Result:
-        async with open_stores(settings, must_exist=True) as stores:
-            return await work(stores.jobs)
-
-    return asyncio.run(main())
+    return with_stores(settings, lambda stores: work(stores.jobs))
 
 
 async def find(jobs: "JobStore", name: str) -> Job:

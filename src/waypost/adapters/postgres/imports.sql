@@ -1,5 +1,11 @@
 -- start: an import begins
 insert into imports (id, source, scope, status, started_at) values ($1, $2, $3, $4, $5);
 
+-- get: one import
+select * from imports where id = $1;
+
+-- latest: the newest first; ids sort by time
+select * from imports order by id desc limit $1;
+
 -- finish: it has ended
 update imports set status = $2, finished_at = now() where id = $1;

@@ -87,7 +87,7 @@ class RedisBudgetStore:
         return self._client.listener(self.name(key)).subscription
 
     async def _run(self, script: str, key: str, rules: Rules, known: Known, *arguments: object) -> bytes:
-        given = msgspec.msgpack.encode(((*msgspec.structs.astuple(rules), _checksum(rules)), known, *arguments))
+        given = msgspec.msgpack.encode(((*msgspec.structs.astuple(rules), _short_rules(rules)[0]), known, *arguments))
         reply = await self._client.run_quickly(self._scripts[script], self.name(key), given)
         assert reply is not None
         return reply
@@ -99,15 +99,16 @@ class RedisBudgetStore:
 
 
 @cache
-def _checksum(rules: Rules) -> int:
-    """Arrival times are kept without the names of their limits where that is quicker."""
-    return zlib.crc32("\n".join(spacing.name for spacing in rules.spacings).encode())
+def _short_rules(rules: Rules) -> tuple[int, bytes]:
+    """A checksum of the limits' names, which the short way goes by, and their intervals and bursts."""
+    names = "\n".join(spacing.name for spacing in rules.spacings)
+    pairs = [struct.pack("<dd", spacing.interval, spacing.burst) for spacing in rules.spacings]
+    return zlib.crc32(names.encode()), b"".join(pairs)
 
 
 def _take_arguments(rules: Rules, known: Known, asked: Asked) -> bytes:
-    spacings = [number for spacing in rules.spacings for number in (spacing.interval, spacing.burst)]
-    numbers = known.born, known.seq, _checksum(rules), asked.cost, asked.max_wait, *spacings
-    return struct.pack(f"<{len(numbers)}d", *numbers)
+    checksum, spacings = _short_rules(rules)
+    return struct.pack("<5d", known.born, known.seq, checksum, asked.cost, asked.max_wait) + spacings
 
 
 def _read_taken(reply: bytes, known: Known) -> tuple[Known, list[Answered]]:

@@ -95,25 +95,30 @@ class RedisClient:
         One call after the other, on a connection of their own: to take one from the pool, to look whether it is still
         open, and to set a timer for each half of a call takes as long as the rest of it.
         """
-        with self._translated():
+        try:
             async with self._turn, asyncio.timeout(_QUICK_SECONDS):
                 try:
                     return await self._call(script, key, argument)
                 except ConnectionLost:  # it may have been closed long ago
                     return await self._call(script, key, argument)
+        except (RedisError, OSError, RuntimeError) as error:
+            raise self._ours(error) from error
 
     async def _call(self, script: Script, key: str, argument: bytes) -> bytes | None:
         if self._own is None:
             own: AbstractConnection = await self._pool.get_connection()  # type: ignore[no-untyped-call] # a decorator's
             own.socket_timeout = None
             self._own = own
-        await self._own.connect()  # type: ignore[no-untyped-call] # does nothing while it is connected
         try:
-            await self._own.send_command("EVALSHA", script.sha, 1, key, argument)
-            return cast("bytes | None", await self._own.read_response(disable_decoding=True))
+            return await self._send("EVALSHA", script.sha, 1, key, argument)
         except NoScriptError:
-            await self._own.send_command("EVAL", script.text, 1, key, argument)
-            return cast("bytes | None", await self._own.read_response(disable_decoding=True))
+            return await self._send("EVAL", script.text, 1, key, argument)
+
+    async def _send(self, *command: Argument) -> bytes | None:
+        """On our own connection, which is opened again if it was closed."""
+        assert self._own
+        await self._own.send_packed_command(self._own.pack_command(*command), check_health=False)
+        return cast("bytes | None", await self._own.read_response(disable_decoding=True))
 
     def listener(self, channel: str) -> Listener:
         """Who hears what is published on a channel; it ends with the client."""
@@ -128,10 +133,11 @@ class RedisClient:
         try:
             yield
         except (RedisError, OSError, RuntimeError) as error:
-            ours = translate(error, self.address)
-            if ours is None:
-                raise
-            raise ours from error
+            raise self._ours(error) from error
+
+    def _ours(self, error: Exception) -> Exception:
+        """Our error for one of the driver's, or that itself if it tells of a defect."""
+        return translate(error, self.address) or error
 
 
 def _address(pool: BlockingConnectionPool) -> str:

@@ -1,10 +1,14 @@
 """Imports on SQLite."""
 
+import sqlite3
+from collections.abc import Sequence
+
 import msgspec
 
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase, now_us, to_us
+from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, now_us, to_us
 from waypost.importing.imports import Import, ImportStatus
+from waypost.importing.source import Scope
 
 _SQL = load_queries(__package__, "imports.sql")
 
@@ -26,3 +30,22 @@ class SqliteImportStore:
     async def finish(self, import_id: str, status: ImportStatus) -> None:
         row = {"id": import_id, "status": status, "now": now_us()}
         await self._database.write(lambda tx: tx.execute(_SQL["finish"], row).rowcount)
+
+    async def get(self, import_id: str) -> Import | None:
+        rows = await self._database.read(lambda tx: tx.execute(_SQL["get"], {"id": import_id}).fetchall())
+        return _to_import(rows[0]) if rows else None
+
+    async def latest(self, limit: int) -> Sequence[Import]:
+        rows = await self._database.read(lambda tx: tx.execute(_SQL["latest"], {"limit": limit}).fetchall())
+        return [_to_import(row) for row in rows]
+
+
+def _to_import(row: sqlite3.Row) -> Import:
+    return Import(
+        row["id"],
+        row["source"],
+        msgspec.json.decode(row["scope"], type=Scope),
+        row["status"],
+        from_us(row["started_at"]),
+        from_us_or_none(row["finished_at"]),
+    )

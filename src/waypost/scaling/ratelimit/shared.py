@@ -33,7 +33,13 @@ class _Meters:
 
     def __init__(self, key: str) -> None:
         self.wait = BUDGET_WAIT_SECONDS.labels(_provider(key))
-        self.pace = BUDGET_PACE.labels(_provider(key), key)
+        self._pace = BUDGET_PACE.labels(_provider(key), key)
+        self._shown: float | None = None
+
+    def show(self, pace: float) -> None:
+        if pace != self._shown:
+            self._shown = pace
+            self._pace.set(pace)
 
 
 class SharedBudget:
@@ -76,7 +82,7 @@ class SharedBudget:
             raise
         meters = self._meters[key]
         meters.wait.observe(monotonic() - began)
-        meters.pace.set(gate.pace)
+        meters.show(gate.pace)
 
     async def penalise(self, key: str, retry_after: float | None) -> float:
         gate = self._gate(key)

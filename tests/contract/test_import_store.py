@@ -1,0 +1,64 @@
+"""Imports: what is remembered of each, and how it stands by its jobs."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from support.stores import Backend
+from waypost.importing.imports import Import, standing
+from waypost.importing.source import Scope
+from waypost.kernel.ids import new_id
+from waypost.scaling.jobs.job import Tally
+
+pytestmark = pytest.mark.anyio
+
+STARTED = datetime(2026, 2, 21, 12, 30, 0, 123456, tzinfo=UTC)
+SCOPE = Scope(("DE", "FR"), since=datetime(2026, 2, 1, tzinfo=UTC), until=datetime(2026, 2, 2, tzinfo=UTC))
+
+
+def new_import() -> Import:
+    return Import(str(new_id()), "ocm", SCOPE, "running", STARTED)
+
+
+async def test_an_import_is_found_as_it_was_started(backend: Backend) -> None:
+    imports = backend.stores.imports
+    started = new_import()
+    await imports.start(started)
+    assert await imports.get(started.id) == started
+    assert await imports.get(str(new_id())) is None
+
+
+async def test_the_end_is_remembered(backend: Backend) -> None:
+    imports = backend.stores.imports
+    started = new_import()
+    await imports.start(started)
+    await imports.finish(started.id, "failed")
+    found = await imports.get(started.id)
+    assert found
+    assert found.status == "failed"
+    assert found.finished_at
+
+
+async def test_the_latest_come_first(backend: Backend) -> None:
+    imports = backend.stores.imports
+    started = [new_import() for _ in range(4)]
+    for each in started:
+        await imports.start(each)
+    assert [each.id for each in await imports.latest(3)] == [each.id for each in started[:0:-1]]
+
+
+@pytest.mark.parametrize(
+    ("stored", "jobs", "status"),
+    [
+        ("running", {"pending": 1, "done": 3}, "running"),
+        ("running", {"done": 3}, "done"),
+        ("running", {"done": 3, "dead": 1}, "failed"),
+        ("cancelled", {"leased": 1}, "cancelled"),
+        ("cancelled", {"done": 3}, "done"),
+        ("failed", {"done": 3}, "done"),
+        ("failed", {}, "failed"),
+    ],
+)
+def test_how_it_stands_is_decided_by_its_jobs(stored: str, jobs: dict[str, int], status: str) -> None:
+    known = Import("one", "ocm", SCOPE, stored, STARTED)  # type: ignore[arg-type] # a status
+    assert standing(known, Tally(jobs, {})).status == status  # type: ignore[arg-type] # statuses

@@ -11,8 +11,8 @@ import pytest
 from support.budget_stores import BUDGET_STORES, OpenStore
 from support.waiting import until
 from waypost.kernel.clock import monotonic
+from waypost.scaling.ratelimit.account import Rules
 from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted
-from waypost.scaling.ratelimit.ledger import Rules
 from waypost.scaling.ratelimit.limits import Spacing, parse_limits, parse_shared_limits
 from waypost.scaling.ratelimit.shared import SharedBudget
 

@@ -13,8 +13,8 @@ from waypost.adapters.redis.budget import RedisBudgetStore
 from waypost.adapters.redis.client import RedisClient
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import StoreTrouble
+from waypost.scaling.ratelimit.account import Rules
 from waypost.scaling.ratelimit.budget import BudgetExhausted
-from waypost.scaling.ratelimit.ledger import Rules
 from waypost.scaling.ratelimit.limits import Spacing, parse_limits
 from waypost.scaling.ratelimit.shared import SharedBudget, WhenAway
 

@@ -10,18 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.crowd import SECOND, Caller, Crowd
-from waypost.scaling.ratelimit.ledger import (
-    FIRST_PAUSE,
-    GRACE,
-    HEARTBEAT,
-    HORIZON,
-    LONGEST_PAUSE,
-    Account,
-    Asked,
-    Known,
-    Ledger,
-    Rules,
-)
+from waypost.scaling.ratelimit.account import Account, Asked, Known, Rules
+from waypost.scaling.ratelimit.ledger import FIRST_PAUSE, GRACE, HEARTBEAT, HORIZON, LONGEST_PAUSE, Ledger
 from waypost.scaling.ratelimit.limits import Limit, Spacing, parse_limits
 
 START = 1_700_000_000 * SECOND

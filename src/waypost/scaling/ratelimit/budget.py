@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 
 from waypost.kernel.errors import NotNow
-from waypost.scaling.ratelimit.ledger import Account, Answered, Asked, Known, Rules
+from waypost.scaling.ratelimit.account import Account, Answered, Asked, Known, Rules
 
 
 class BudgetExhausted(NotNow):

@@ -9,8 +9,9 @@ import msgspec
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import StoreTrouble
 from waypost.kernel.tasks import end
+from waypost.scaling.ratelimit.account import FOREVER, Answered, Asked, Known, Rules
 from waypost.scaling.ratelimit.budget import Advice, BudgetStore
-from waypost.scaling.ratelimit.ledger import FIRST_PAUSE, FOREVER, NOTEWORTHY, Answered, Asked, Known, Rules
+from waypost.scaling.ratelimit.ledger import FIRST_PAUSE, NOTEWORTHY
 
 _MICROSECONDS = 1_000_000
 # Turns that one call to the store asks for.

@@ -1,19 +1,17 @@
-"""What a budget keeps, and how it changes: pure arithmetic on microseconds of the store's clock.
+"""How a budget changes: pure arithmetic on microseconds of the store's clock.
 
 Each limit has an arrival time: when the next request would come if all came evenly. Granting a turn moves it forward
 and says when to go, so that callers are served in order and nobody polls. A turn is granted a few seconds ahead at
 most; who would come later stands in a line, and asks again when its turn is near. So whoever disappears takes no more
 than a few seconds with it, and a clock that steps back cannot stop everybody for long.
 
-The same arithmetic is in adapters/redis/budget_lua/prologue.lua; a test compares the two step by step.
+The same arithmetic is in adapters/redis/lua/budget and lua/turn; a test compares them step by step.
 """
 
 import math
 from collections.abc import Sequence
-from typing import Literal
 
-import msgspec
-
+from waypost.scaling.ratelimit.account import Account, Answered, Asked, Known, Rules, Waiting
 from waypost.scaling.ratelimit.limits import Spacing
 
 _SECOND = 1_000_000
@@ -32,81 +30,6 @@ LONGEST_PAUSE = 600 * _SECOND
 NOTEWORTHY = 0.9
 # How far the count of changes jumps after a loss, so that everybody's knowledge is older than the mended state.
 LEAP = 1 << 20
-FOREVER = 1 << 52
-
-
-class Rules(msgspec.Struct, frozen=True, array_like=True):
-    """What the configuration says. The pace, a share of the rate, stays between floor and ceiling."""
-
-    spacings: tuple[Spacing, ...]
-    floor: float = 0.05
-    ceiling: float = 1.0
-    # How long success takes to bring the pace from nothing to all.
-    recovery: int = 600 * _SECOND
-
-
-class Waiting(msgspec.Struct, array_like=True):
-    """Somebody in the line: its turn is a number, smaller for who came earlier; `until` is when its place lapses."""
-
-    turn: int
-    cost: int
-    until: int
-
-
-class Account(msgspec.Struct):
-    """What the store keeps of one budget. All times are microseconds of the store's clock."""
-
-    # When it was made, and how often it was changed; 0 while there is none.
-    born: int = 0
-    seq: int = 0
-    seen: int = 0
-    arrivals: dict[str, int] = {}
-    # Until when nobody asks, because the provider refused; and because something was lost.
-    penalty: int = 0
-    quiet: int = 0
-    # Grows when turns that were granted become void.
-    epoch: int = 0
-    pace: float = 1.0
-    paced_at: int = 0
-    refusals: int = 0
-    turns: int = 0
-    line: list[Waiting] = []
-    members: dict[str, int] = {}
-    # The turn that was granted last, and the arrival times before it: it alone can be given back.
-    last_turn: int = 0
-    before_last: list[int] = []
-
-
-class Known(msgspec.Struct, frozen=True, array_like=True):
-    """What a process heard from the store last. It passes it on with each call, which mends a store that forgot."""
-
-    now: int = 0
-    born: int = 0
-    seq: int = 0
-    epoch: int = 0
-    pace: float = 1.0
-    penalty: int = 0
-    members: int = 1
-    arrivals: tuple[int, ...] = ()
-
-
-class Asked(msgspec.Struct, frozen=True, array_like=True):
-    """A request for a turn; `turn` is 0 the first time, and later the number it was given."""
-
-    turn: int
-    cost: int
-    max_wait: int = FOREVER
-
-
-Verdict = Literal["granted", "later", "refused"]
-
-
-class Answered(msgspec.Struct, frozen=True, array_like=True):
-    """Go at that time; ask again at that time; or it would be that time, which is too late."""
-
-    verdict: Verdict
-    turn: int
-    at: int
 
 
 class Ledger:

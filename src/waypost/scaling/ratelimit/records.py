@@ -6,8 +6,9 @@ from typing import NoReturn, Protocol, TypeVar
 
 import msgspec
 
+from waypost.scaling.ratelimit.account import Account, Answered, Asked, Known, Rules
 from waypost.scaling.ratelimit.budget import Look
-from waypost.scaling.ratelimit.ledger import Account, Answered, Asked, Known, Ledger, Rules
+from waypost.scaling.ratelimit.ledger import Ledger
 
 Result = TypeVar("Result")
 # From the records' texts, None for one that is not there, and the store's time, to the texts to keep and a result.

@@ -7,7 +7,7 @@ from typing import cast, get_args
 from waypost.kernel.configuration import setting
 from waypost.kernel.quantities import parse_duration, parse_share
 from waypost.kernel.suggesting import did_you_mean
-from waypost.scaling.ratelimit.ledger import Rules
+from waypost.scaling.ratelimit.account import Rules
 from waypost.scaling.ratelimit.limits import Limit, Spacing, parse_limits, parse_shared_limits
 from waypost.scaling.ratelimit.shared import WhenAway
 

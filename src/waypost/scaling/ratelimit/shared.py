@@ -12,9 +12,9 @@ from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import StoreTrouble
 from waypost.kernel.ids import new_id
 from waypost.kernel.tasks import end
+from waypost.scaling.ratelimit.account import Rules
 from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, BudgetStore, Look
 from waypost.scaling.ratelimit.gate import Gate, Ticket
-from waypost.scaling.ratelimit.ledger import Rules
 from waypost.scaling.ratelimit.share import Share
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import BUDGET_PACE, BUDGET_PENALTIES, BUDGET_WAIT_SECONDS, BUDGET_WITHOUT_STORE

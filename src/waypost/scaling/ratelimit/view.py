@@ -4,8 +4,9 @@ import math
 
 import msgspec
 
+from waypost.scaling.ratelimit.account import Rules
 from waypost.scaling.ratelimit.budget import Look
-from waypost.scaling.ratelimit.ledger import MEMBER_SECONDS, Rules
+from waypost.scaling.ratelimit.ledger import MEMBER_SECONDS
 
 _SECOND = 1_000_000
 

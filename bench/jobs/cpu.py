@@ -17,12 +17,13 @@ def family(parent: int) -> list[int]:
 
 
 def _parent(pid: int) -> int | None:
-    try:
-        return int(_stat(pid)[1])
-    except OSError:  # it ended in the meantime
-        return None
+    fields = _stat(pid)
+    return int(fields[1]) if fields else None
 
 
 def _stat(pid: int) -> list[str]:
-    """From the third field on: the second, the name, may have spaces in it."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    """From the third field on: the second, the name, may have spaces in it. Nothing of one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []

@@ -1,18 +1,21 @@
 """Generated places: the same again, the first of more, and as odd as the real ones."""
 
+import hashlib
 import json
 from collections import Counter
 from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from waypost.places.countries import NAMES
 from waypost.simulator.generate import generate
 from waypost.simulator.geography import COUNTRIES
-from waypost.simulator.query import read_query
+from waypost.simulator.query import Form, read_query
+from waypost.simulator.shapes import shape
 
 
 def records_of(places: int, seed: int) -> list[bytes]:
@@ -43,6 +46,21 @@ def test_a_known_place_never_changes_between_releases() -> None:
     first = json.loads(records_of(1, seed=1)[0])
     assert (first["ID"], first["UUID"]) == (20002, "08A68401-160F-41D9-AA0F-8695E83717D5")
     assert first["AddressInfo"]["Title"] == "Station Rotterdam"
+
+
+def test_no_byte_of_many_places_changes_between_releases() -> None:
+    assert hashlib.sha256(b"\n".join(records_of(2000, seed=1))).hexdigest().startswith("5a26339c07335777")
+
+
+@pytest.mark.parametrize("compact", [False, True])
+@pytest.mark.parametrize("verbose", [False, True])
+def test_every_form_is_written_as_if_it_were_made_from_the_whole_record(
+    compact: bool,  # noqa: FBT001 - a parameter of the test
+    verbose: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    form = Form(compact=compact, verbose=verbose)
+    written = [json.loads(record) for record in generate(4000, 7).take(np.arange(4000), form)]
+    assert written == [shape(record, form) for record in sample()]
 
 
 def test_what_is_not_kept_is_rendered_again_alike() -> None:

@@ -1,6 +1,8 @@
 """The command `waypost simulator`, and its verbs."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,8 +15,52 @@ group = Group(
 )
 
 
+def _read(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+    """A callback that reads an option's text, and tells what is wrong with it."""
+
+    def read(_ctx: click.Context, _option: click.Parameter, text: str | None) -> Any:
+        try:
+            return None if text is None else reader(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return read
+
+
+def _limits(text: str) -> Any:
+    from waypost.scaling.ratelimit.limits import parse_limits
+
+    return parse_limits(text)
+
+
+def _per_second(text: str) -> float:
+    from waypost.scaling.ratelimit.limits import parse_limits
+
+    if len(limits := parse_limits(text)) > 1:
+        raise ValueError(f"{text!r} names more than one rate")
+    return limits[0].rate
+
+
+def _faults(text: str) -> Any:
+    from waypost.simulator.faults import parse_faults
+
+    return parse_faults(text)
+
+
+def _seconds(text: str) -> float:
+    from waypost.kernel.quantities import parse_duration
+
+    return parse_duration(text)
+
+
 @group.command(
-    "run", examples=("waypost simulator run", "waypost simulator run --places 100000 --seed 7 --port 8095 --key secret")
+    "run",
+    examples=(
+        "waypost simulator run",
+        "waypost simulator run --places 100000 --seed 7 --port 8095 --key secret",
+        "waypost simulator run --rate 5/s --faults 429=0.05,cut=0.02 --latency 20ms --log requests.ndjson",
+        "waypost simulator run --edits 50/s --deletions 5/s --additions 1/s",
+    ),
 )
 @click.option(
     "--places", type=click.IntRange(0, 10_000_000), default=2000, show_default=True, help="How many places it has."
@@ -24,36 +70,58 @@ group = Group(
     type=click.IntRange(0, 2**63 - 1),
     default=1,
     show_default=True,
-    help="The same seed gives the same places.",
+    help="The same seed gives the same places, faults and changes.",
 )
 @click.option("--file", type=click.Path(path_type=Path), help="Serve these records instead, one JSON object a line.")
 @click.option("--key", help="The only key it accepts; without it, everybody may ask.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: 8090, or the next free one).")
+@click.option(
+    "--rate", "limits", metavar="5/s", callback=_read(_limits), help="Answer 429 to a key that asks more often."
+)
+@click.option(
+    "--ban-after", type=click.IntRange(1), metavar="N", help="Ban a key that asks more than N times within a minute."
+)
+@click.option(
+    "--faults", metavar="429=0.05,…", callback=_read(_faults), help="What goes wrong, and for which share of requests."
+)
+@click.option("--latency", metavar="20ms", callback=_read(_seconds), help="Wait so long before every answer.")
+@click.option("--truncate", type=click.IntRange(1), metavar="N", help="Never send more than N records in one answer.")
+@click.option("--edits", metavar="50/s", callback=_read(_per_second), help="Edit so many places while it runs.")
+@click.option("--deletions", metavar="5/s", callback=_read(_per_second), help="Delete so many.")
+@click.option("--additions", metavar="1/s", callback=_read(_per_second), help="Add so many.")
+@click.option("--log", type=click.Path(path_type=Path), help="Append a JSON line for every request to this file.")
 @click.option("--debug", is_flag=True, help="Log more, and show tracebacks.")
-def run(places: int, seed: int, file: Path | None, key: str | None, port: int | None, *, debug: bool) -> int:
+def run(port: int | None, *, debug: bool, **given: Any) -> int:
     """Speak Open Charge Map's protocol on this machine: GET /v3/poi and /v3/referencedata.
 
-    Its places are invented, in real countries, and the same for the same seed. It listens on loopback alone.
+    Its places are invented, in real countries, and the same for the same seed. It listens on loopback alone, and
+    shows what it saw at /-/. It can be a bad provider too: slow, broken, strict, and never at rest.
     """
     from waypost.roles.running import run as run_role
-    from waypost.roles.simulating import DEFAULT_PORT, simulate
+    from waypost.roles.simulating import DEFAULT_PORT, Stage, simulate
+    from waypost.simulator.changes import Rates
+    from waypost.simulator.conduct import Conduct
+    from waypost.simulator.faults import Faults
     from waypost.telemetry.logs import configure_logs
 
     configure_logs("debug" if debug else "info")
+    rates = Rates(given["edits"] or 0.0, given["deletions"] or 0.0, given["additions"] or 0.0)
+    stage = Stage(given["places"], given["seed"], given["file"], rates, given["log"])
+    conduct = Conduct(
+        key=given["key"],
+        limits=given["limits"] or (),
+        ban_after=given["ban_after"],
+        faults=Faults(given["faults"] or {}, given["seed"]),
+        latency=given["latency"] or 0.0,
+        truncate=given["truncate"],
+    )
 
     def on_up(url: str) -> None:
         click.echo(f"The simulated provider is at {url}")
 
     _, stop = run_role(
         lambda stop: simulate(
-            stop,
-            on_up,
-            places=places,
-            seed=seed,
-            file=file,
-            key=key,
-            port=DEFAULT_PORT if port is None else port,
-            moves_on=port is None,
+            stop, on_up, stage, conduct, port=DEFAULT_PORT if port is None else port, moves_on=port is None
         )
     )
     return stop.exit_code

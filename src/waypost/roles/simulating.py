@@ -2,28 +2,49 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from waypost.roles.listening import HttpServer, address, listen
 from waypost.roles.running import Stop
-from waypost.roles.serving import OnUp, answer
+from waypost.roles.serving import OnUp, answer, background
 from waypost.simulator.app import make_app
+from waypost.simulator.changes import Changes, Rates
+from waypost.simulator.conduct import Conduct
 from waypost.simulator.files import load
 from waypost.simulator.generate import generate
+from waypost.simulator.journal import Journal, open_log
 
 DEFAULT_PORT = 8090
 HOST = "127.0.0.1"
 
 
-async def simulate(
-    stop: Stop, on_up: OnUp, *, places: int, seed: int, file: Path | None, key: str | None, port: int, moves_on: bool
-) -> None:
+@dataclass(frozen=True)
+class Stage:
+    """What the provider has, and what happens to it while it runs."""
+
+    places: int
+    seed: int
+    file: Path | None = None
+    rates: Rates = field(default_factory=Rates)
+    log: Path | None = None
+
+
+async def simulate(stop: Stop, on_up: OnUp, stage: Stage, conduct: Conduct, *, port: int, moves_on: bool) -> None:
     """`waypost simulator run`."""
-    sock = listen(HOST, port, moves_on=moves_on)
-    with sock:
-        provider = await (asyncio.to_thread(load, file) if file else asyncio.to_thread(generate, places, seed))
-        await answer(make_app(provider, key=key), sock, stop, on_up)
+    async with AsyncExitStack() as stack:
+        sock = stack.enter_context(listen(HOST, port, moves_on=moves_on))
+        journal = Journal(stack.enter_context(open_log(stage.log)) if stage.log else None)
+        if stage.file:
+            provider = await asyncio.to_thread(load, stage.file)
+        else:
+            provider = await asyncio.to_thread(generate, stage.places, stage.seed)
+        changes = Changes(provider, stage.seed, stage.rates)
+        await stack.enter_async_context(background(changes.run()))
+        await answer(
+            make_app(provider, key=conduct.key, conduct=conduct, changes=changes, journal=journal), sock, stop, on_up
+        )
 
 
 @asynccontextmanager

@@ -1,65 +1,102 @@
 """The provider over HTTP: `/v3/poi` and `/v3/referencedata`, as the Open Charge Map protocol has them."""
 
-import hmac
+import asyncio
+import gzip
+from dataclasses import replace
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
+from waypost.simulator.changes import Changes
+from waypost.simulator.conduct import Conduct
+from waypost.simulator.control import Control
+from waypost.simulator.front import Front
+from waypost.simulator.journal import Journal
 from waypost.simulator.provider import Provider
-from waypost.simulator.query import Parameters, read_query
-from waypost.simulator.shapes import MEDIA_TYPES, body
+from waypost.simulator.query import Query, read_query
+from waypost.simulator.shapes import MEDIA_TYPES, array, body, is_stored
 
-_REFUSAL = "REQUEST FAILED: you must specify a known API key, as the X-API-Key header or the key parameter"
+# Answers are large, so only a few are made at the same time; more would not be quicker.
+_AT_ONCE = 4
+_SMALLEST_COMPRESSED = 1024
 
 
-def make_app(provider: Provider, *, key: str | None) -> ASGIApp:
+def make_app(
+    provider: Provider,
+    *,
+    key: str | None,
+    conduct: Conduct | None = None,
+    changes: Changes | None = None,
+    journal: Journal | None = None,
+) -> Front:
     """An app over this provider. With a key, every question needs it; without one, everybody may ask."""
-    door = _Door(provider, key)
-    return Starlette(
+    conduct, journal = replace(conduct or Conduct(), key=key), journal or Journal()
+    door = _Door(provider, conduct.truncate)
+    control = Control(provider, changes or Changes(provider, seed=0), journal)
+    app = Starlette(
         routes=[
             Route("/", door.about),
             Route("/livez", door.livez),
             Route("/v3/poi", door.poi),
             Route("/v3/referencedata", door.referencedata),
+            Route("/-/", control.page),
+            Route("/-/seen", control.seen),
+            Route("/-/export", control.export),
+            Route("/-/changes", control.change, methods=["POST"]),
         ]
     )
+    return Front(app, app.routes, conduct, journal)
 
 
 class _Door:
-    """Endpoints. Those that work are plain functions, which run in a bounded pool of threads beside the event loop."""
-
-    def __init__(self, provider: Provider, key: str | None) -> None:
+    def __init__(self, provider: Provider, truncate: int | None) -> None:
         self._provider = provider
-        self._key = key
+        self._truncate = truncate
+        self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def about(self, _request: Request) -> Response:
         return PlainTextResponse(
             f"This is a simulated provider with {len(self._provider)} invented or loaded places, made by Waypost.\n"
             "It speaks the Open Charge Map protocol: ask /v3/poi and /v3/referencedata.\n"
+            "What it saw is at /-/\n"
         )
 
     async def livez(self, _request: Request) -> Response:
         return PlainTextResponse("ok\n")
 
-    def poi(self, request: Request) -> Response:
-        if not self._admits(request):
-            return PlainTextResponse(_REFUSAL, status_code=403)
+    async def poi(self, request: Request) -> Response:
         query = read_query(request.query_params.multi_items())
-        rows = self._provider.select(query)
-        kilometres = self._provider.kilometres(rows, query.near) if query.near else None
-        answer = body(self._provider.take(rows), kilometres, query)
-        return Response(answer, media_type=MEDIA_TYPES[query.output])
+        if self._truncate:
+            query = replace(query, limit=min(query.limit, self._truncate))
+        async with self._turns:
+            return await asyncio.to_thread(self._answer, query, compressed=_accepts_gzip(request))
 
-    def referencedata(self, request: Request) -> Response:
-        if not self._admits(request):
-            return PlainTextResponse(_REFUSAL, status_code=403)
-        return Response(self._provider.reference.encoded, media_type="application/json")
+    async def referencedata(self, request: Request) -> Response:
+        return _response(self._provider.reference.encoded, "application/json", compressed=_accepts_gzip(request))
 
-    def _admits(self, request: Request) -> bool:
-        if not self._key:
-            return True
-        shown = request.headers.get("x-api-key") or Parameters(request.query_params.multi_items()).text("key")
-        return hmac.compare_digest(shown.encode(), self._key.encode())
+    def _answer(self, query: Query, *, compressed: bool) -> Response:
+        provider = self._provider
+        rows = provider.select(query)
+        if is_stored(query):
+            answer = array(provider.take(rows, query.form))
+        else:
+            kilometres = provider.kilometres(rows, query.near) if query.near else None
+            answer = body(provider.take(rows), kilometres, query)
+        return _response(answer, MEDIA_TYPES[query.output], compressed=compressed)
+
+
+def _response(content: bytes, media_type: str, *, compressed: bool) -> Response:
+    headers = {"Vary": "Accept-Encoding"}
+    if compressed and len(content) > _SMALLEST_COMPRESSED:
+        content, headers["Content-Encoding"] = gzip.compress(content, compresslevel=1, mtime=0), "gzip"
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def _accepts_gzip(request: Request) -> bool:
+    for coding in request.headers.get("accept-encoding", "").lower().split(","):
+        name, _, weight = (word.strip() for word in coding.partition(";"))
+        if name == "gzip":
+            return weight.replace(" ", "") not in {"q=0", "q=0.0", "q=0.00", "q=0.000"}
+    return False

@@ -1,6 +1,6 @@
 """What filters need to know about every record, as arrays: a slim index beside the records' bytes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -26,9 +26,32 @@ class Columns:
     statuses: NDArray[np.int64]
     providers: NDArray[np.int64]
     open_data: NDArray[np.bool_]
+    # What is not published is never answered.
+    published: NDArray[np.bool_]
     plug_rows: NDArray[np.int64]
     plug_kinds: NDArray[np.int64]
     plug_levels: NDArray[np.int64]
+
+
+class GrowingColumns:
+    """Columns with room at their ends: a place is added without copying the others, most times."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.now = columns
+        self._stores = {field.name: getattr(columns, field.name) for field in fields(Columns)}
+
+    def append(self, more: Columns) -> None:
+        """Whoever still reads the columns from before sees them as they were."""
+        grown = {}
+        for name, store in self._stores.items():
+            old, new = getattr(self.now, name), getattr(more, name)
+            used = len(old) + len(new)
+            if used > len(store):
+                spare = np.empty(len(new) + len(old) // 8, dtype=old.dtype)
+                self._stores[name] = store = np.concatenate((old, spare))  # noqa: PLW2901 - the larger one
+            store[len(old) : used] = new
+            grown[name] = store[:used]
+        self.now = Columns(**grown)
 
 
 def country_number(code: str) -> int:

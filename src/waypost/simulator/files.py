@@ -17,6 +17,8 @@ from waypost.simulator.columns import NO_ID
 from waypost.simulator.dice import Ints
 from waypost.simulator.indexing import Mentions, Row, columns_of, row_of, whole
 from waypost.simulator.provider import Provider
+from waypost.simulator.query import WHOLE, Form
+from waypost.simulator.shapes import shape
 
 _GZIP_MAGIC = b"\x1f\x8b"
 # Imported and published, submitted and published, or silent about it.
@@ -37,8 +39,11 @@ class StoredRecords:
     def __init__(self, records: list[bytes]) -> None:
         self._records = records
 
-    def take(self, rows: Ints) -> list[bytes]:
-        return [self._records[row] for row in rows.tolist()]
+    def take(self, rows: Ints, form: Form) -> list[bytes]:
+        stored = [self._records[row] for row in rows.tolist()]
+        if form == WHOLE:
+            return stored
+        return [msgspec.json.encode(shape(msgspec.json.decode(record), form)) for record in stored]
 
 
 def load(path: Path) -> Provider:

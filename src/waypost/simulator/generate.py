@@ -7,44 +7,23 @@ a million places start in a moment and fit into little memory.
 import numpy as np
 
 from waypost.simulator.columns import Columns, country_number
-from waypost.simulator.dice import Ints
 from waypost.simulator.geography import COUNTRIES
-from waypost.simulator.provider import Provider
+from waypost.simulator.provider import KEPT_BYTES, Provider
 from waypost.simulator.reference import Reference, built_in
 from waypost.simulator.rendering import Renderer
 from waypost.simulator.sketch import ALL_PLUGS, Sketch, sketch
 
-KEPT_BYTES = 256 * 2**20
 _MICROSECONDS_A_MINUTE = 60_000_000
 _COUNTRY_NUMBERS = np.array([country_number(country.code) for country in COUNTRIES], dtype=np.uint16)
 _KINDS = np.array([plug.kind for plug in ALL_PLUGS])
 _LEVELS = np.array([plug.level for plug in ALL_PLUGS])
 
 
-class RenderedRecords:
-    """The bytes of generated records. Threads may ask together: at worst they render the same record twice."""
-
-    def __init__(self, renderer: Renderer, places: int, room: int) -> None:
-        self._renderer = renderer
-        self._kept: list[bytes | None] = [None] * places
-        self._room = room
-
-    def take(self, rows: Ints) -> list[bytes]:
-        wanted = rows.tolist()
-        missing = [row for row in wanted if self._kept[row] is None]
-        fresh = dict(zip(missing, self._renderer.render(np.array(missing, dtype=np.int64)), strict=True))
-        for row, record in fresh.items():
-            if self._room >= len(record):
-                self._room -= len(record)
-                self._kept[row] = record
-        return [self._kept[row] or fresh[row] for row in wanted]
-
-
 def generate(places: int, seed: int, *, room: int = KEPT_BYTES) -> Provider:
     """A provider with this many invented places; `room` is how many bytes of rendered records it keeps."""
     reference = Reference.of(built_in())
     columns = _columns(sketch(seed, np.arange(places, dtype=np.int64)), reference)
-    return Provider(columns, RenderedRecords(Renderer(seed, reference), places, room), reference)
+    return Provider(columns, Renderer(seed, reference), reference, room=room)
 
 
 def _columns(drawn: Sketch, reference: Reference) -> Columns:
@@ -63,6 +42,7 @@ def _columns(drawn: Sketch, reference: Reference) -> Columns:
         statuses=drawn.statuses,
         providers=drawn.providers,
         open_data=np.isin(drawn.providers, licensed),
+        published=np.ones(len(drawn.ids), dtype=np.bool_),
         plug_rows=np.concatenate(slots),
         plug_kinds=_KINDS[plugs],
         plug_levels=_LEVELS[plugs],

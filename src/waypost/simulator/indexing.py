@@ -122,6 +122,7 @@ def columns_of(rows: Sequence[Row], reference: Reference) -> Columns:
         statuses=np.array([row.status for row in rows], dtype=np.int64),
         providers=np.array([row.provider for row in rows], dtype=np.int64),
         open_data=np.array([row.open_data for row in rows], dtype=np.bool_),
+        published=np.ones(len(rows), dtype=np.bool_),
         plug_rows=by_plug[:, 0],
         plug_kinds=by_plug[:, 1],
         plug_levels=by_plug[:, 2],

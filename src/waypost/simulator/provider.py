@@ -1,112 +1,76 @@
-"""What a provider has, and which of it a question gets."""
+"""What a provider has, and what happens to it."""
 
-from typing import Protocol
+from dataclasses import replace
+from typing import Any
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from waypost.simulator.columns import Columns, country_number
-from waypost.simulator.dice import Floats, Ints, scramble
-from waypost.simulator.query import Box, Near, Query
+from waypost.simulator.columns import Columns, GrowingColumns
+from waypost.simulator.dice import Floats, Ints
+from waypost.simulator.indexing import columns_of, row_of
+from waypost.simulator.patches import Patch, apply
+from waypost.simulator.query import WHOLE, Form, Near, Query
 from waypost.simulator.reference import Reference
+from waypost.simulator.selecting import Selection, kilometres
+from waypost.simulator.stock import Origin, Stock
 
-_EARTH_KM = 6371.0088
-Mask = NDArray[np.bool_]
-
-
-class Records(Protocol):
-    def take(self, rows: Ints) -> list[bytes]:
-        """The records of these rows, each as JSON with all fields."""
-        ...
+KEPT_BYTES = 256 * 2**20
 
 
 class Provider:
-    """Published records with an index over them. It never changes, so any number of threads may ask."""
+    """Records with an index over them. Any number of threads may ask while one changes it."""
 
-    def __init__(self, columns: Columns, records: Records, reference: Reference) -> None:
-        self._columns = columns
-        self._records = records
+    def __init__(self, columns: Columns, origin: Origin, reference: Reference, *, room: int = KEPT_BYTES) -> None:
         self.reference = reference
+        self._growing = GrowingColumns(columns)
+        self._stock = Stock(origin, reference, len(columns.ids), room)
+        self._published = int(np.count_nonzero(columns.published))
 
     def __len__(self) -> int:
-        return len(self._columns.ids)
+        """How many places are published."""
+        return self._published
 
-    def take(self, rows: Ints) -> list[bytes]:
-        return self._records.take(rows)
+    @property
+    def columns(self) -> Columns:
+        return self._growing.now
 
     def select(self, query: Query) -> Ints:
         """The rows that answer the question, in its order, cut at its limit."""
-        rows = np.flatnonzero(self._matches(query))
-        return self._ordered(rows, query)[: query.limit]
+        return Selection(self.columns, self.reference, query).rows()
 
     def kilometres(self, rows: Ints, near: Near) -> Floats:
-        lats, lons = np.radians(self._columns.lats[rows]), np.radians(self._columns.lons[rows])
-        lat, lon = np.radians(near.lat), np.radians(near.lon)
-        half = np.sin((lats - lat) / 2) ** 2 + np.cos(lats) * np.cos(lat) * np.sin((lons - lon) / 2) ** 2
-        kilometres: Floats = 2 * _EARTH_KM * np.arcsin(np.sqrt(np.minimum(half, 1.0)))
-        return kilometres
+        return kilometres(self.columns, rows, near)
 
-    def _matches(self, query: Query) -> Mask:
-        columns = self._columns
-        mask = np.ones(len(self), dtype=np.bool_)
-        if query.above_id is not None:
-            mask &= columns.ids > query.above_id
-        if query.modified_since is not None:
-            mask &= columns.modified >= query.modified_since
-        if query.created_since is not None:
-            mask &= columns.created >= query.created_since
-        if query.open_data:
-            mask &= columns.open_data
-        if query.box is not None:
-            mask &= self._inside(query.box)
-        # A code that is no country's is ignored; when none is left, so is the whole condition.
-        known = [country_number(code) for code in query.countries & self.reference.country_codes]
-        conditions = (
-            (columns.countries, known),
-            (columns.operators, query.operators),
-            (columns.usages, query.usages),
-            (columns.statuses, query.statuses),
-            (columns.providers, query.providers),
-        )
-        for column, wanted in conditions:
-            if wanted:
-                mask &= np.isin(column, list(wanted))
-        for column, wanted in ((columns.plug_kinds, query.plug_kinds), (columns.plug_levels, query.plug_levels)):
-            if wanted:
-                mask &= self._with_plug(np.isin(column, list(wanted)))
-        return mask & self._within(mask, query.near) if query.near else mask
+    def take(self, rows: Ints, form: Form = WHOLE) -> list[bytes]:
+        return self._stock.take(rows, form)
 
-    def _with_plug(self, plugs: Mask) -> Mask:
-        mask = np.zeros(len(self), dtype=np.bool_)
-        mask[self._columns.plug_rows[plugs]] = True
-        return mask
+    def records(self, rows: list[int]) -> dict[int, dict[str, Any]]:
+        """Decoded, by their rows."""
+        return dict(zip(rows, map(msgspec.json.decode, self.take(np.array(rows, dtype=np.int64))), strict=True))
 
-    def _inside(self, box: Box) -> Mask:
-        lats, lons = self._columns.lats, self._columns.lons
-        return (lats >= box.south) & (lats <= box.north) & (lons >= box.west) & (lons <= box.east)
+    def patch_of(self, row: int) -> Patch | None:
+        return self._stock.patch_of(row)
 
-    def _within(self, mask: Mask, near: Near) -> Mask:
-        rows = np.flatnonzero(mask)
-        within = np.zeros(len(self), dtype=np.bool_)
-        # A place without coordinates is at no distance: NaN is never below anything.
-        within[rows[self.kilometres(rows, near) <= near.kilometres]] = True
-        return within
+    def change(self, row: int, patch: Patch, record: dict[str, Any]) -> None:
+        """The record, as it was until now, is changed too."""
+        # The stock first and the index second: what is found by its new time has its new fields.
+        self._stock.change(row, patch)
+        apply(patch, record, self.reference)
+        changed, columns = row_of(record), self.columns
+        columns.lats[row], columns.lons[row] = changed.lat, changed.lon
+        columns.statuses[row] = changed.status
+        columns.modified[row] = changed.modified
 
-    def _ordered(self, rows: Ints, query: Query) -> Ints:
-        match query.order:
-            case "id":
-                return rows
-            case "newest":
-                return rows[::-1]
-            case "distance" if query.near:
-                return rows[np.argsort(self.kilometres(rows, query.near), kind="stable")]
-            case "modified":
-                return self._by_time(rows, self._columns.modified)
-            case "created":
-                return self._by_time(rows, self._columns.created)
-            case _:
-                return rows[np.argsort(scramble(self._columns.ids[rows]))]
+    def copy(self, row: int, patch: Patch) -> None:
+        """A further place like this one; its id must be above all others."""
+        added = len(self.columns.ids)
+        self._stock.copy(row, patch)
+        columns = columns_of([row_of(self.records([added])[added])], self.reference)
+        self._growing.append(replace(columns, plug_rows=columns.plug_rows + added))
+        self._published += 1
 
-    def _by_time(self, rows: Ints, times: Ints) -> Ints:
-        # The provider has no tie-break, so equal times come in an order nobody may rely on.
-        return rows[np.lexsort((scramble(self._columns.ids[rows]), times[rows]))]
+    def unpublish(self, row: int) -> None:
+        self.columns.published[row] = False
+        self._stock.forget(row)
+        self._published -= 1

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from waypost.simulator.columns import microseconds
 
@@ -20,6 +20,16 @@ Order = Literal["id", "modified", "created", "distance", "arbitrary", "newest"]
 Output = Literal["json", "geojson", "csv"]
 _SORTS: dict[str, Order] = {"id_asc": "id", "modified_asc": "modified", "created_asc": "created"}
 _OUTPUTS: dict[str, Output] = {"geojson": "geojson", "csv": "csv"}
+
+
+class Form(NamedTuple):
+    """How much of a record is shown: with objects beside their ids, and with fields that are null."""
+
+    compact: bool
+    verbose: bool
+
+
+WHOLE = Form(compact=False, verbose=True)
 
 
 @dataclass(frozen=True)
@@ -55,8 +65,7 @@ class Query:
     statuses: frozenset[int]
     providers: frozenset[int]
     open_data: bool
-    compact: bool
-    verbose: bool
+    form: Form
     camel_case: bool
     output: Output
 
@@ -110,8 +119,7 @@ def read_query(pairs: Iterable[tuple[str, str]]) -> Query:
         statuses=given.ids("statustypeid"),
         providers=given.ids("dataproviderid"),
         open_data=given.flag("opendata", default=False),
-        compact=given.flag("compact", default=False),
-        verbose=given.flag("verbose", default=True),
+        form=Form(compact=given.flag("compact", default=False), verbose=given.flag("verbose", default=True)),
         camel_case=given.flag("camelcase", default=False),
         output=_OUTPUTS.get(given.text("output").lower(), "json"),
     )

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from waypost.simulator.dice import Floats
-from waypost.simulator.query import Query
+from waypost.simulator.query import Form, Query
 
 _KM_A_MILE = 1.609344
 _KILOMETRES, _MILES = 1, 2
@@ -23,21 +23,35 @@ _CSV_HEADER_END = ("ConnectionType", "PowerKW", "NumberOfPoints", "StatusType", 
 MEDIA_TYPES = {"json": "application/json", "geojson": "application/geo+json", "csv": "text/csv"}
 
 
+def is_stored(query: Query) -> bool:
+    """Whether the answer is made of records as they are kept; other answers cost decoding."""
+    return query.output == "json" and query.near is None and not query.camel_case
+
+
+def array(records: list[bytes]) -> bytes:
+    return b"".join((b"[", b",".join(records), b"]"))
+
+
 def body(records: list[bytes], kilometres: Floats | None, query: Query) -> bytes:
-    """The answer's bytes. Asked plainly, they are the stored ones; only other forms cost decoding."""
-    if query.output == "json" and query.verbose and kilometres is None and not (query.compact or query.camel_case):
-        return b"[" + b",".join(records) + b"]"
+    """The answer's bytes, from whole records."""
     decoded = [msgspec.json.decode(record) for record in records]
     if kilometres is not None and query.near:
         for record, distance in zip(decoded, kilometres.tolist(), strict=True):
             _add_distance(record, distance, miles=query.near.miles)
     if query.output == "csv":
         return _csv(decoded)
-    shaped = [_shape(record, query) for record in decoded]
+    shaped = [shape(record, query.form) for record in decoded]
+    if query.camel_case:
+        shaped = _camel_keys(shaped)
     if query.output == "geojson":
         features = [_feature(record, form) for record, form in zip(decoded, shaped, strict=True)]
         return msgspec.json.encode({"type": "FeatureCollection", "features": features})
     return msgspec.json.encode(shaped)
+
+
+def shape(record: dict[str, Any], form: Form) -> dict[str, Any]:
+    shaped = _compact(record) if form.compact else record
+    return shaped if form.verbose else without_nulls(shaped)
 
 
 def camel(name: str) -> str:
@@ -49,13 +63,6 @@ def _add_distance(record: dict[str, Any], kilometres: float, *, miles: bool) -> 
     address = record["AddressInfo"]
     address["Distance"] = kilometres / _KM_A_MILE if miles else kilometres
     address["DistanceUnit"] = _MILES if miles else _KILOMETRES
-
-
-def _shape(record: dict[str, Any], query: Query) -> Any:
-    shaped: Any = _compact(record) if query.compact else record
-    if not query.verbose:
-        shaped = _without_nulls(shaped)
-    return _camel_keys(shaped) if query.camel_case else shaped
 
 
 def _compact(record: dict[str, Any]) -> dict[str, Any]:
@@ -72,10 +79,10 @@ def _compact(record: dict[str, Any]) -> dict[str, Any]:
     return slim
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
-    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+        return {name: without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _camel_keys(value: Any) -> Any:

@@ -1,0 +1,76 @@
+"""What each fault does to an answer."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope
+
+from waypost.simulator.wire import Wire
+
+_PLAIN_FAULTS = {
+    "429": PlainTextResponse("REQUEST FAILED: too many requests", 429, {"Retry-After": "1"}),
+    "429-bare": PlainTextResponse("REQUEST FAILED: too many requests", 429),
+    "500": PlainTextResponse("An error occurred while processing your request", 500),
+    "503": PlainTextResponse("The service is unavailable", 503),
+}
+_SLOW_SECONDS = 2.0
+_DRIPS = 10
+_PAGE = b"<!doctype html><title>Maintenance</title><p>We will be back soon.</p>"
+
+
+@dataclass
+class Answer:
+    """What the provider would have said."""
+
+    start: Message = field(default_factory=dict)
+    body: bytes = b""
+
+    async def take(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.start = message
+        else:
+            self.body += message.get("body", b"")
+
+
+async def break_answer(fault: str, chance: float, app: ASGIApp, scope: Scope, receive: Receive, wire: Wire) -> None:
+    """The chance, from 0 to below 1, decides between the ways in which a fault can show itself."""
+    if plain := _PLAIN_FAULTS.get(fault):
+        await plain(scope, receive, wire.send)
+        return
+    if fault == "cut":
+        await wire.cut(b"" if chance < 0.5 else b"HTTP/1.1 200 OK\r\nContent-Ty")  # noqa: PLR2004 - evenly
+        return
+    answer = Answer()
+    await app(scope, receive, answer.take)
+    match fault:
+        case "slow":
+            await _drip(answer, wire)
+        case "half":
+            await wire.send(answer.start)
+            await wire.send(_body(answer.body[: len(answer.body) // 2], more=True))
+            await wire.cut()
+        case _:
+            await _send_garbage(answer, wire, is_page=chance < 0.5)  # noqa: PLR2004 - evenly
+
+
+async def _drip(answer: Answer, wire: Wire) -> None:
+    await asyncio.sleep(_SLOW_SECONDS / 2)
+    await wire.send(answer.start)
+    size = len(answer.body) // _DRIPS + 1
+    for begin in range(0, len(answer.body), size):
+        await asyncio.sleep(_SLOW_SECONDS / 2 / _DRIPS)
+        await wire.send(_body(answer.body[begin : begin + size], more=True))
+    await wire.send(_body(b"", more=False))
+
+
+async def _send_garbage(answer: Answer, wire: Wire, *, is_page: bool) -> None:
+    """All that was promised arrives, and means nothing."""
+    content = _PAGE if is_page else answer.body[: len(answer.body) // 2]
+    kept = [(name, value) for name, value in answer.start["headers"] if name != b"content-length"]
+    await wire.send({**answer.start, "headers": [*kept, (b"content-length", b"%d" % len(content))]})
+    await wire.send(_body(content, more=False))
+
+
+def _body(content: bytes, *, more: bool) -> Message:
+    return {"type": "http.response.body", "body": content, "more_body": more}

@@ -1,0 +1,69 @@
+"""What goes wrong on purpose, and how often. The same seed gives the same faults to the same request numbers."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from waypost.kernel.suggesting import did_you_mean
+from waypost.simulator.dice import Dice
+
+FAULTS = {
+    "429": "too many requests, with Retry-After: 1",
+    "429-bare": "too many requests, without a word about when to come again",
+    "500": "an internal error",
+    "503": "out of service",
+    "slow": "the answer begins after a second, and drips for another one",
+    "cut": "the connection is closed before the answer, or amid its headers",
+    "half": "half of the answer, though its Content-Length promises all of it; then the connection is closed",
+    "garbage": "status 200 and a body that is no JSON: half of the answer, or a page for people",
+}
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Faults with the share of requests that each of them meets."""
+
+    shares: dict[str, float] = field(default_factory=dict)
+    seed: int = 0
+
+    def draw(self, number: int) -> str | None:
+        """What goes wrong with the request of this number."""
+        if not self.shares:
+            return None
+        left = throw(self.seed, number, "fault")
+        for name, share in self.shares.items():
+            left -= share
+            if left < 0:
+                return name
+        return None
+
+
+def throw(seed: int, number: int, name: str) -> float:
+    """At least 0 and below 1; the same for the same seed, number and name."""
+    return float(Dice(seed, np.array([number])).unit(name)[0])
+
+
+def parse_faults(text: str) -> dict[str, float]:
+    """Shares from `429=0.05,500=0.02`."""
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, share = (word.strip() for word in part.partition("="))
+        if name not in FAULTS:
+            raise ValueError(f"there is no fault {name!r}; known are {', '.join(FAULTS)}.{did_you_mean(name, FAULTS)}")
+        if name in shares:
+            raise ValueError(f"{name} is named twice")
+        shares[name] = _parse_share(name, share)
+    if sum(shares.values()) > 1 + _TOLERANCE:
+        raise ValueError(f"the shares of all faults add up to more than 1: {text}")
+    return shares
+
+
+def _parse_share(name: str, text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise ValueError(f"the share of {name} is a number from 0 to 1, as in {name}=0.05; this is {text!r}")
+    return share

@@ -1,0 +1,73 @@
+"""Stands before the routes: what a provider does to requests, rather than with them."""
+
+import asyncio
+import hmac
+import time
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from waypost.simulator.breaking import break_answer
+from waypost.simulator.callers import Callers, Refusal
+from waypost.simulator.conduct import Conduct
+from waypost.simulator.faults import throw
+from waypost.simulator.journal import Journal, Visit
+from waypost.simulator.query import Parameters
+from waypost.simulator.wire import Wire
+
+_UNKNOWN_KEY = "REQUEST FAILED: you must specify a known API key, as the X-API-Key header or the key parameter"
+
+
+class Front:
+    """Only what is below /v3/ is refused, delayed or broken; our own routes below /-/ are not even written down."""
+
+    def __init__(self, app: ASGIApp, routes: list[BaseRoute], conduct: Conduct, journal: Journal) -> None:
+        self.routes = routes
+        self._app = app
+        self._conduct = conduct
+        self._journal = journal
+        self._callers = Callers(conduct.limits, conduct.ban_after)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith("/-") or scope["path"] == "/livez":
+            await self._app(scope, receive, send)
+            return
+        request, wire = Request(scope), Wire(receive, send)
+        parameters = request.query_params.multi_items()
+        key = request.headers.get("x-api-key") or Parameters(parameters).text("key")
+        visit = self._journal.arrive(request.method, scope["path"], parameters, key)
+        try:
+            if scope["path"].startswith("/v3/"):
+                await self._treat(visit, self._refuse(request, key), scope, receive, wire)
+            else:
+                await self._app(scope, receive, wire.send)
+        finally:
+            visit.status, visit.bytes = wire.status, wire.sent
+            self._journal.leave(visit)
+
+    async def _treat(self, visit: Visit, refusal: Refusal | None, scope: Scope, receive: Receive, wire: Wire) -> None:
+        if self._conduct.latency:
+            await asyncio.sleep(self._conduct.latency)
+        if refusal:
+            await _response(refusal)(scope, receive, wire.send)
+            return
+        visit.fault = self._conduct.faults.draw(visit.number)
+        if visit.fault:
+            chance = throw(self._conduct.faults.seed, visit.number, "way")
+            await break_answer(visit.fault, chance, self._app, scope, receive, wire)
+        else:
+            await self._app(scope, receive, wire.send)
+
+    def _refuse(self, request: Request, key: str) -> Refusal | None:
+        known = self._conduct.key
+        if known and not hmac.compare_digest(key.encode(), known.encode()):
+            return Refusal(403, _UNKNOWN_KEY)
+        client = request.client.host if request.client else ""
+        return self._callers.refuse(f"key {key}" if key else f"client {client}", time.monotonic())
+
+
+def _response(refusal: Refusal) -> Response:
+    headers = {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else None
+    return PlainTextResponse(refusal.words, refusal.status, headers)

@@ -40,6 +40,12 @@ chaos: ## kill, stop, cut off and mislead workers and their stores, with many se
 	@echo "running the drills"
 	@exec $(BIN)/pytest chaos --numprocesses auto $(ARGS)
 
+.PHONY: drill-import
+drill-import: ## import 200,000 places from a bad provider while workers are killed and stopped (ARGS="--store sqlite")
+	@tools/install-system $(TEST_PACKAGES)
+	@tools/install-python requirements-dev.lock
+	@PYTHONPATH=tests $(BIN)/python -m drills.importing $(ARGS)
+
 .PHONY: check
 check: setup-dev ## format, lint, types and import rules, without the network
 	@echo "ruff format"; $(BIN)/ruff format --check --quiet .
@@ -65,6 +71,13 @@ bench-budget: ## measure budgets beside other rate limiters on one Redis, and dr
 	@tools/install-python requirements-dev.lock
 	@tools/install-bench
 	@PYTHONPATH=tests $(BIN)/python -m bench.budget $(ARGS)
+
+.PHONY: bench-import
+bench-import: ## measure imports beside dlt and a bare loop, into PostgreSQL and SQLite (BENCH_FULL=1: a million places)
+	@tools/install-system $(TEST_PACKAGES)
+	@tools/install-python requirements-dev.lock
+	@tools/install-bench
+	@PYTHONPATH=tests $(BIN)/python -m bench.importing $(if $(BENCH_FULL),--full) $(ARGS)
 
 .PHONY: screenshots
 screenshots: ## draw the README's picture again from the running product

@@ -1,13 +1,16 @@
 """From a URL's scheme to the adapter behind it, and nothing else: the only place that names adapters."""
 
+import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from waypost.adapters.migrations import Migration
+from waypost.adapters.mongodb.links import LinksElsewhere, NoLinks
+from waypost.adapters.sources.kinds import Kind, kinds, make_source
 from waypost.adapters.sources.ocm.source import OcmSource
 from waypost.adapters.sqlite.budget import SqliteBudgetRecords
 from waypost.adapters.sqlite.database import SqliteDatabase
@@ -16,8 +19,10 @@ from waypost.adapters.sqlite.imports import SqliteImportStore
 from waypost.adapters.sqlite.jobs import SqliteJobStore
 from waypost.adapters.sqlite.links import SqliteLinkStore, SqliteVisitStore
 from waypost.adapters.sqlite.migrations import known, migrate, pending
+from waypost.adapters.sqlite.outbox import SqliteOutbox
 from waypost.adapters.sqlite.pages import SqliteApartPageStore, SqlitePageStore
 from waypost.adapters.sqlite.places import SqlitePlaceStore
+from waypost.importing.definitions import Definition, SourceContext
 from waypost.importing.imports import ImportStore
 from waypost.importing.pages import PageStore
 from waypost.importing.source import Source
@@ -25,15 +30,19 @@ from waypost.kernel.configuration import SettingError
 from waypost.kernel.errors import AskedWrongly, NotFound
 from waypost.kernel.suggesting import did_you_mean
 from waypost.places.store import PlaceStore
+from waypost.scaling.events.outbox import Outbox
 from waypost.scaling.facts import Facts
 from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.ratelimit.budget import Budget, BudgetStore
 from waypost.scaling.ratelimit.records import RecordBudgetStore
 from waypost.scaling.ratelimit.shared import SharedBudget
-from waypost.settings import Settings, StorageSettings
+from waypost.settings import Settings, StorageSettings, is_mongodb, is_source_file
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.visits.visit import VisitStore
 from waypost.telemetry.logs import get_logger
+
+if TYPE_CHECKING:
+    from waypost.adapters.mongodb.database import MongoDatabase
 
 log = get_logger("budget")
 
@@ -56,6 +65,7 @@ class Stores:
     pages: PageStore
     imports: ImportStore
     places: PlaceStore
+    outbox: Outbox
     links: LinkStore
     visits: VisitStore
 
@@ -85,7 +95,9 @@ async def open_stores(settings: Settings, *, must_exist: bool = False) -> AsyncI
     On a server nobody makes one by the way: its schema is there, or it is refused.
     """
     async with AsyncExitStack() as stack:
-        if settings.storage.on_server:
+        if settings.storage.in_mongodb:
+            yield await _open_mongo_stores(settings, stack)
+        elif settings.storage.on_server:
             yield await _open_postgres_stores(settings, stack)
         else:
             yield await _open_sqlite_stores(settings, stack, must_exist=must_exist)
@@ -107,6 +119,7 @@ async def _open_sqlite_stores(settings: Settings, stack: AsyncExitStack, *, must
         pages=pages,
         imports=SqliteImportStore(database),
         places=SqlitePlaceStore(database),
+        outbox=SqliteOutbox(database),
         links=SqliteLinkStore(database),
         visits=SqliteVisitStore(database),
     )
@@ -119,6 +132,7 @@ async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> St
         from waypost.adapters.postgres.imports import PostgresImportStore
         from waypost.adapters.postgres.jobs import PostgresJobStore
         from waypost.adapters.postgres.links import PostgresLinkStore
+        from waypost.adapters.postgres.outbox import PostgresOutbox
         from waypost.adapters.postgres.pages import PostgresApartPageStore, PostgresPageStore
         from waypost.adapters.postgres.places import PostgresPlaceStore
         from waypost.adapters.postgres.visits import PostgresVisitStore
@@ -134,9 +148,47 @@ async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> St
         pages=pages,
         imports=PostgresImportStore(database),
         places=PostgresPlaceStore(database),
+        outbox=PostgresOutbox(database),
         links=PostgresLinkStore(database),
         visits=PostgresVisitStore(database),
     )
+
+
+async def _open_mongo_stores(settings: Settings, stack: AsyncExitStack) -> Stores:
+    """What importing needs; links and visits are kept elsewhere."""
+    with _extra("mongodb"):
+        from waypost.adapters.mongodb.database import MongoDatabase
+        from waypost.adapters.mongodb.facts import MongoFacts
+        from waypost.adapters.mongodb.imports import MongoImportStore
+        from waypost.adapters.mongodb.jobs import MongoJobStore
+        from waypost.adapters.mongodb.outbox import MongoOutbox
+        from waypost.adapters.mongodb.pages import MongoApartPageStore, MongoPageStore
+        from waypost.adapters.mongodb.places import MongoPlaceStore
+    database = await MongoDatabase.open(settings.storage.store_url, migrating=False)
+    stack.push_async_callback(database.close)
+    jobs: JobStore
+    pages: PageStore
+    if settings.storage.jobs:
+        jobs, pages = await _open_jobs_apart(settings, stack, partial(MongoApartPageStore, database))
+    else:
+        jobs = beside = MongoJobStore(database)
+        pages = MongoPageStore(database, beside)
+    return Stores(
+        facts=MongoFacts(database),
+        jobs=jobs,
+        pages=pages,
+        imports=MongoImportStore(database),
+        places=MongoPlaceStore(database),
+        outbox=MongoOutbox(database),
+        links=cast("LinkStore", NoLinks()),
+        visits=cast("VisitStore", NoLinks()),
+    )
+
+
+def refuse_without_links(settings: Settings) -> None:
+    """For roles that serve links: told at their start, and not by the first visitor."""
+    if settings.storage.in_mongodb:
+        raise LinksElsewhere
 
 
 async def _open_jobs_apart(
@@ -205,11 +257,12 @@ async def open_budget(settings: Settings, *, must_exist: bool = False) -> AsyncI
 
 def _budget_url(storage: StorageSettings) -> str:
     # There are no budgets in MongoDB.
-    if not storage.redis and storage.jobs.startswith("mongodb"):
-        if not storage.on_server:
-            log.warning("the budget is this machine's alone", next_step="set WAYPOST_REDIS to share it")
-        return storage.store_url
-    return storage.redis or storage.jobs or storage.store_url
+    own_file = f"{_SQLITE}{storage.folder / 'budgets.db'}"
+    choices = (storage.redis, storage.jobs, storage.store_url, own_file)
+    url = next(url for url in choices if url and not is_mongodb(url))
+    if url.startswith(_SQLITE) and is_mongodb(storage.jobs or storage.store_url):
+        log.warning("the budget is this machine's alone", next_step="set WAYPOST_REDIS to share it")
+    return url
 
 
 @asynccontextmanager
@@ -253,21 +306,50 @@ def _extra(name: str) -> Iterator[None]:
 
 @asynccontextmanager
 async def open_source(name: str, settings: Settings) -> AsyncIterator[Source]:
-    if name not in SOURCES:
-        raise UnknownSource(f"there is no source {name[:40]!r}.{did_you_mean(name, SOURCES)}", parameter="source")
-    source = OcmSource(settings.ocm, settings.importing)
+    """The source of this name, or that a configured file describes."""
+    source = _make_source(name, settings)
     try:
         yield source
     finally:
         await source.close()
 
 
+def _make_source(name: str, settings: Settings) -> Source:
+    if name in SOURCES:
+        return OcmSource(settings.ocm, settings.importing)
+    definition = find_definition(name, settings)
+    context = SourceContext(
+        definition.name, definition.licence, settings.importing, definition.path.absolute().parent, os.environ
+    )
+    return make_source(definition, context)
+
+
+def source_kinds() -> list[Kind]:
+    """What a file of a source may be of, with the packages that bring it."""
+    return kinds()
+
+
+def find_definition(name: str, settings: Settings) -> Definition:
+    for definition in settings.sources.values():
+        if name == definition.name or (is_source_file(name) and Path(name).resolve() == definition.path.resolve()):
+            return definition
+    known = (*SOURCES, *settings.sources)
+    raise UnknownSource(
+        f"there is no source {name[:40]!r}; there is {', '.join(known)}.{did_you_mean(name, known)}",
+        parameter="source",
+        next_step="waypost source list; files of sources are named by WAYPOST_SOURCES",
+    )
+
+
 async def migrate_schema(settings: Settings) -> list[str]:
     """Bring the schema of every store up to date; returns the names of what was applied."""
-    if settings.storage.on_server:
-        applied = await _migrate_postgres(settings.storage.store_url)
+    url = settings.storage.store_url
+    if settings.storage.in_mongodb:
+        applied = await _migrate_mongo(url)
+    elif settings.storage.on_server:
+        applied = await _migrate_postgres(url)
     else:
-        applied = await _migrate_sqlite(settings.storage.store_url)
+        applied = await _migrate_sqlite(url)
     if settings.storage.jobs:
         async with open_job_store(settings.storage.jobs, migrating=True):
             pass
@@ -287,9 +369,17 @@ async def _migrate_postgres(url: str) -> list[str]:
     return [migration.name for migration in await run_once(url, migrate)]
 
 
+async def _migrate_mongo(url: str) -> list[str]:
+    async with _mongo(url) as database:
+        return await database.migrate()
+
+
 async def schema_status(settings: Settings) -> SchemaStatus:
     """Where the store's schema stands, without changing or creating anything."""
     url = settings.storage.store_url
+    if settings.storage.in_mongodb:
+        async with _mongo(url) as database:
+            return SchemaStatus(*await database.schema_status())
     version, missing = await (_look_into_postgres(url) if settings.storage.on_server else _look_into_sqlite(url))
     return SchemaStatus(version, tuple(migration.name for migration in missing))
 
@@ -309,6 +399,18 @@ async def _look_into_postgres(url: str) -> tuple[int, Sequence[Migration]]:
     return await run_once(url, pending)
 
 
+@asynccontextmanager
+async def _mongo(url: str) -> "AsyncIterator[MongoDatabase]":
+    """Whatever its schema is."""
+    with _extra("mongodb"):
+        from waypost.adapters.mongodb.database import MongoDatabase
+    database = await MongoDatabase.connect(url)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
 def _refuse_missing(path: Path) -> None:
     if not path.exists():
         raise NoStore(
@@ -320,6 +422,7 @@ def _sqlite_path(url: str, name: str) -> Path:
     if not url.startswith(_SQLITE) or url == _SQLITE:
         scheme = url.partition(":")[0][:40]
         raise SettingError(
-            f"{name}: there is no adapter for {scheme!r}; there is postgresql://… and sqlite:///path", parameter=name
+            f"{name}: there is no adapter for {scheme!r}; there is postgresql://…, mongodb://… and sqlite:///path",
+            parameter=name,
         )
     return Path(url.removeprefix(_SQLITE))

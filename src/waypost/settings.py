@@ -2,17 +2,18 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from waypost.adapters.sources.ocm.settings import OcmSettings
+from waypost.importing.definitions import DEFAULT_BUDGET, Definition, load_definitions
 from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.importing.settings import ImportingSettings
 from waypost.kernel.configuration import Configuration, Found, SecretUrl, SettingError, setting
 from waypost.kernel.suggesting import did_you_mean
 from waypost.scaling.chores import PruneSchedule, SnapshotSchedule
 from waypost.scaling.jobs.settings import JobsSettings
-from waypost.scaling.ratelimit.settings import BudgetSettings
+from waypost.scaling.ratelimit.settings import BudgetRoom, BudgetSettings, limit_settings
 from waypost.scaling.schedules import Schedule
 from waypost.serving.settings import ServingSettings
 from waypost.sharing.links.settings import SharingSettings
@@ -28,11 +29,18 @@ def _read_redis(text: str) -> SecretUrl:
     return SecretUrl(text)
 
 
+def is_mongodb(url: str) -> bool:
+    return url.partition(":")[0] in {"mongodb", "mongodb+srv"}
+
+
 @dataclass(frozen=True)
 class StorageSettings:
     data: str = setting("data", "./waypost-data", explain="folder for everything kept locally")
     store: str = setting(
-        "store", "", parse=SecretUrl, explain="sqlite:///path or postgresql://…; SQLite in the data folder when empty"
+        "store",
+        "",
+        parse=SecretUrl,
+        explain="sqlite:///path, postgresql://… or, to import alone, mongodb://…; SQLite in the data folder when empty",
     )
 
     jobs: str = setting(
@@ -56,8 +64,29 @@ class StorageSettings:
 
     @property
     def on_server(self) -> bool:
-        """Whether the store is a PostgreSQL, which many machines may share, and not a file of this one."""
-        return self.store_url.partition(":")[0] in {"postgresql", "postgres"}
+        """Whether the store is a server's, which many machines may share, and not a file of this one."""
+        return self.in_mongodb or self.store_url.partition(":")[0] in {"postgresql", "postgres"}
+
+    @property
+    def in_mongodb(self) -> bool:
+        """Whether the store is a MongoDB, which has all that importing needs, and no links."""
+        return is_mongodb(self.store_url)
+
+
+def _read_patterns(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+@dataclass(frozen=True)
+class SourcesSettings:
+    """Sources that are described in files; Open Charge Map is there without one."""
+
+    patterns: tuple[str, ...] = setting(
+        "sources",
+        "",
+        parse=_read_patterns,
+        explain="files of sources, such as sources/*.toml; several with commas",
+    )
 
 
 _KINDS: Mapping[str, type[WindowsSchedule | FullSchedule | SnapshotSchedule | PruneSchedule]] = {
@@ -88,6 +117,7 @@ class Settings:
     budget: BudgetSettings
     importing: ImportingSettings
     ocm: OcmSettings
+    sources: Mapping[str, Definition]
     serving: ServingSettings
     sharing: SharingSettings
     web: WebSettings
@@ -95,6 +125,7 @@ class Settings:
     schedules: Mapping[str, Schedule]
     found: Mapping[str, Found] = field(repr=False, compare=False)
     warnings: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    file: Path | None = None
 
     @property
     def snapshots(self) -> Path:
@@ -108,23 +139,48 @@ class Settings:
 def load_settings(
     flags: Mapping[str, str] | None = None, environ: Mapping[str, str] | None = None, file: str | None = None
 ) -> Settings:
-    """`flags` by setting name. `file` must exist; without it, waypost.toml is read where it is there."""
-    configuration = Configuration(flags or {}, os.environ if environ is None else environ, _choose_file(file))
+    """`flags` by setting name. `file` must exist; without it, waypost.toml is read where it is there.
+
+    A flag `source` that is the path of a file adds that source to the configured ones.
+    """
+    flags = flags or {}
+    chosen = _choose_file(file)
+    configuration = Configuration(flags, os.environ if environ is None else environ, chosen)
+    sources = _read_sources(configuration, flags.get("source", ""))
     settings = Settings(
         storage=configuration.room(StorageSettings),
         jobs=configuration.room(JobsSettings),
-        budget=configuration.room(BudgetSettings),
+        budget=_read_budgets(configuration, sources),
         importing=configuration.room(ImportingSettings),
         ocm=configuration.room(OcmSettings),
+        sources=sources,
         serving=configuration.room(ServingSettings),
         sharing=configuration.room(SharingSettings),
         web=configuration.room(WebSettings),
         telemetry=configuration.room(TelemetrySettings),
         schedules={name: _read_schedule(configuration, name) for name in configuration.tables("schedule")},
         found=configuration.found,
+        file=chosen,
     )
     configuration.refuse_unknown_names()
     return replace(settings, warnings=tuple(configuration.unknown_variables()))
+
+
+def is_source_file(name: str) -> bool:
+    """Where a source is asked for, it may be named, or its file be given."""
+    return name.endswith(".toml")
+
+
+def _read_sources(configuration: Configuration, asked: str) -> Mapping[str, Definition]:
+    patterns = configuration.room(SourcesSettings).patterns
+    return load_definitions([*patterns, asked] if is_source_file(asked) else patterns)
+
+
+def _read_budgets(configuration: Configuration, sources: Mapping[str, Definition]) -> BudgetSettings:
+    defaults = {"ocm": DEFAULT_BUDGET, **{name: source.budget for name, source in sources.items()}}
+    rooms = {name: configuration.room(limit_settings(name, default)) for name, default in defaults.items()}
+    limits = {name: (*room.limit, *room.all_keys) for name, room in rooms.items()}
+    return BudgetSettings(**asdict(configuration.room(BudgetRoom)), limits=limits)
 
 
 def _read_schedule(configuration: Configuration, name: str) -> Schedule:

@@ -2,12 +2,11 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from support.places import page
+from support.places import page, writing
 from support.stores import BACKENDS, Backend, open_backend
 from waypost.bootstrap import open_stores
 from waypost.importing.source import Page
@@ -16,7 +15,6 @@ from waypost.scaling.jobs.job import Done, Lease, LeaseLost, NewJob
 pytestmark = pytest.mark.anyio
 
 SHARD = "ocm/country:DE/full:2026-02-21"
-NOON = datetime(2026, 2, 21, 12, tzinfo=UTC)
 
 
 @pytest.fixture(params=BACKENDS)
@@ -37,7 +35,7 @@ def with_fence(lease: Lease, fence: int) -> Lease:
 
 
 async def commit(backend: Backend, lease: Lease, brought: Page) -> dict[str, int]:
-    committed = await backend.stores.pages.commit(lease, brought, requested_at=NOON, counted={"requests": 1})
+    committed = await backend.stores.pages.commit(lease, brought, writing(counted={"requests": 1}))
     assert not committed.ended
     return {name: number for name, number in committed.changes.items() if number}
 

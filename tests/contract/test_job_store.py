@@ -1,6 +1,7 @@
 """What every job store does, whatever it is built on."""
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Sequence
 
@@ -314,6 +315,208 @@ async def test_jobs_are_listed_by_status_and_by_how_their_keys_begin(jobs: JobSt
     assert len(await jobs.list(limit=2)) == 2
     await claim(jobs)
     assert len(await jobs.list(status="leased")) == 1
+
+
+async def status_of(jobs: JobStore, shard: str) -> str:
+    job = await jobs.get(shard)
+    assert job
+    return job.status
+
+
+async def test_cancelling_ends_what_is_unfinished_and_nobody_else_wants(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS, "one")
+    done, held = await claim(jobs, 2)
+    await jobs.complete([Done(done, {"pages": 2})])
+    assert await jobs.cancel("one") == 2
+    tally = await jobs.tally("one")
+    assert (tally.jobs, tally.counters["pages"]) == ({"done": 1, "cancelled": 2}, 2)
+    for job in await jobs.list(status="cancelled"):
+        assert (job.lease_owner, job.lease_until) == (None, None)
+        assert job.finished_at is not None
+    assert held.job_id in {job.id for job in await jobs.list(group="one")}
+    assert await claim(jobs, 5) == []
+
+
+async def test_cancelling_twice_or_what_is_not_there_changes_nothing(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS, "one")
+    assert await jobs.cancel("nobody") == 0
+    assert await jobs.cancel("one") == 3
+    assert await jobs.cancel("one") == 0
+    assert await jobs.count() == {"cancelled": 3}
+
+
+async def test_whoever_holds_a_cancelled_job_has_lost_it(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1], "one")
+    [lease] = await claim(jobs)
+    await jobs.cancel("one")
+    assert await jobs.renew([lease], lease=30) == set()
+    assert await jobs.complete([Done(lease)]) == set()
+    for change in (
+        jobs.checkpoint(lease, cursor="after:7", counted={}),
+        jobs.split(lease, ["ocm/country:DE/ids:0..1"], counted={}),
+        jobs.fail(lease, FAILURE, retry_in=0, counted={}),
+        jobs.release(lease, counted={}),
+    ):
+        with pytest.raises(LeaseLost):
+            await change
+    await job_backend.age(31)
+    assert await claim(jobs) == []
+    assert [job.status for job in await jobs.list()] == ["cancelled"]
+
+
+async def test_a_job_stays_while_another_group_wants_it_and_goes_with_the_last(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS[:2], "one")
+    await enqueue(jobs, SHARDS[1:], "two")
+    [lease] = await jobs.claim("me", limit=1, lease=30, max_attempts=5, group="two")
+    assert await jobs.cancel("one") == 1
+    assert await status_of(jobs, SHARDS[0]) == "cancelled"
+    assert await jobs.renew([lease], lease=30) == {lease.job_id}
+    assert await jobs.cancel("two") == 2
+    assert await jobs.count() == {"cancelled": 3}
+
+
+async def test_what_others_go_on_with_is_cancelled_for_the_group_until_it_has_ended(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS[:1], "one")
+    await enqueue(jobs, SHARDS[:1], "two")
+    await jobs.cancel("one")
+    assert (await jobs.tally("one")).jobs == {"cancelled": 1}
+    assert (await jobs.tally("two")).jobs == {"pending": 1}
+    assert await jobs.claim("me", limit=1, lease=30, max_attempts=5, group="one") == []
+    [lease] = await jobs.claim("me", limit=1, lease=30, max_attempts=5, group="two")
+    assert (await jobs.tally("one")).jobs == {"cancelled": 1}
+    await jobs.complete([Done(lease, {"pages": 1})])
+    for group in ("one", "two"):
+        tally = await jobs.tally(group)
+        assert (tally.jobs, tally.counters["pages"]) == ({"done": 1}, 1)
+
+
+async def test_a_dead_job_is_not_cancelled(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS[:2], "one")
+    [lease] = await claim(jobs)
+    await jobs.fail(lease, FAILURE, retry_in=None, counted={})
+    assert await jobs.cancel("one") == 1
+    assert (await jobs.tally("one")).jobs == {"dead": 1, "cancelled": 1}
+    await jobs.revive()
+    assert await jobs.cancel("one") == 1
+
+
+async def test_enqueueing_a_cancelled_job_makes_it_pending_with_its_cursor(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:2], "one")
+    [lease] = await claim(jobs)
+    await jobs.checkpoint(lease, cursor="after:7", counted={"pages": 1})
+    await jobs.cancel("one")
+    assert await enqueue(jobs, SHARDS, "two") == 3
+    assert (await jobs.tally("one")).jobs == {"cancelled": 2}
+    assert (await jobs.tally("two")).jobs == {"pending": 3}
+    again = {each.shard: each for each in await claim(jobs, 3)}
+    assert (again[lease.shard].cursor, again[lease.shard].attempts) == ("after:7", 1)
+    assert again[lease.shard].fence > lease.fence
+    assert await jobs.cancel("one") == 0
+    assert await jobs.cancel("two") == 3
+
+
+async def test_a_group_that_enqueues_again_wants_what_it_had_cancelled(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS[:2], "one")
+    await enqueue(jobs, SHARDS[1:2], "two")
+    [lease] = await jobs.claim("me", limit=1, lease=30, max_attempts=5, group="one")
+    await jobs.release(lease, counted={"pages": 1})
+    await jobs.cancel("one")
+    assert await enqueue(jobs, SHARDS[:2], "one") == 1
+    tally = await jobs.tally("one")
+    assert (tally.jobs, tally.counters["pages"]) == ({"pending": 2}, 1)
+    assert await jobs.cancel("two") == 0
+    assert len(await jobs.claim("me", limit=5, lease=30, max_attempts=5, group="one")) == 2
+    assert await jobs.cancel("one") == 2
+
+
+async def test_the_parts_of_a_job_are_wanted_only_by_those_who_still_want_it(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS[:1], "one")
+    await enqueue(jobs, SHARDS[:1], "two")
+    [lease] = await claim(jobs)
+    await jobs.cancel("one")
+    parts = [f"{SHARDS[0]}/ids:0..500", f"{SHARDS[0]}/ids:500..1000"]
+    await jobs.split(lease, parts, counted={})
+    assert (await jobs.tally("one")).jobs == {"done": 1}
+    assert (await jobs.tally("two")).jobs == {"done": 1, "pending": 2}
+    assert await jobs.cancel("two") == 2
+
+
+async def test_parts_that_were_cancelled_are_wanted_again_by_who_cuts_the_whole(jobs: JobStore) -> None:
+    part = f"{SHARDS[0]}/ids:0..500"
+    await enqueue(jobs, [part], "one")
+    await jobs.cancel("one")
+    await enqueue(jobs, SHARDS[:1], "two")
+    [lease] = await claim(jobs)
+    await jobs.split(lease, [part], counted={})
+    assert await status_of(jobs, part) == "pending"
+    assert (await jobs.tally("two")).jobs == {"done": 1, "pending": 1}
+
+
+async def test_cancelled_jobs_are_pruned_and_leave_their_groups(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS, "one")
+    await enqueue(jobs, SHARDS[:1], "two")
+    await jobs.cancel("one")
+    await job_backend.age(3601)
+    assert await jobs.prune(older_than=3600) == 2
+    assert (await jobs.tally("one")).jobs == {"cancelled": 1}
+    await jobs.complete([Done(lease) for lease in await claim(jobs, 5)])
+    await job_backend.age(3601)
+    assert await jobs.prune(older_than=3600) == 1
+    assert (await jobs.tally("one")).total == 0
+
+
+async def test_of_many_that_cancel_and_enqueue_at_once_whoever_wants_a_job_last_gets_it(
+    job_backend: JobBackend,
+) -> None:
+    """A job that some group wants is never left cancelled, and one that no group wants is never left pending."""
+    shards = [f"ocm/country:DE/ids:{number}..{number + 1}" for number in range(40)]
+
+    async def want(name: str, *, backwards: bool) -> None:
+        async with job_backend.open_again() as jobs:
+            for _ in range(5):
+                await enqueue(jobs, shards[::-1] if backwards else shards, name)
+                await jobs.cancel(name)
+
+    async def work() -> None:
+        async with job_backend.open_again() as jobs:
+            for _ in range(10):
+                for lease in await claim(jobs, 7):
+                    with contextlib.suppress(LeaseLost):
+                        await jobs.release(lease, counted={})
+
+    await asyncio.gather(want("one", backwards=False), want("two", backwards=True), work())
+    assert await job_backend.jobs.count() == {"cancelled": 40}
+
+    async def keep() -> None:
+        async with job_backend.open_again() as jobs:
+            for number in range(5):
+                await enqueue(jobs, shards, f"keep {number}")
+
+    await asyncio.gather(want("one", backwards=False), want("two", backwards=True), keep())
+    assert await job_backend.jobs.count() == {"pending": 40}
+
+
+async def test_whoever_cuts_a_job_while_it_is_cancelled_leaves_no_part_behind(job_backend: JobBackend) -> None:
+    await enqueue(job_backend.jobs, [f"ocm/country:DE/ids:{number}..{number + 9}" for number in range(20)], "one")
+    leases = await claim(job_backend.jobs, 20)
+
+    async def cut() -> None:
+        async with job_backend.open_again() as jobs:
+            for lease in leases:
+                with contextlib.suppress(LeaseLost):
+                    await jobs.split(lease, [f"{lease.shard}/part:1", f"{lease.shard}/part:2"], counted={})
+
+    async def cancel() -> None:
+        async with job_backend.open_again() as jobs:
+            await jobs.cancel("one")
+
+    await asyncio.gather(cut(), cancel())
+    assert (await job_backend.jobs.tally("one")).unfinished == 0
+    found = await job_backend.jobs.count()
+    assert set(found) <= {"done", "cancelled"}
 
 
 async def test_a_waiter_comes_back_when_there_may_be_work(jobs: JobStore) -> None:

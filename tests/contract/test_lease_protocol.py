@@ -4,6 +4,7 @@ agrees with a plain model of it.
 
 import asyncio
 import tempfile
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob, St
 LEASE = 30.0
 MAX_ATTEMPTS = 3
 SHARDS = [f"ocm/country:DE/ids:{number}..{number + 1}" for number in range(4)]
+GROUPS = ["one", "two"]
 FAILURE = Failure("provider-unavailable", "it is away")
 
 
@@ -45,6 +47,22 @@ class Known:
     # in seconds of the model's clock
     lease_until: float = 0.0
     due: float = 0.0
+    # who waits for it, and who did and has cancelled
+    wanted_by: set[str] = field(default_factory=set)
+    cancelled_by: set[str] = field(default_factory=set)
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.status in {"pending", "leased"}
+
+    def join(self, groups: set[str]) -> None:
+        self.wanted_by |= groups
+        self.cancelled_by -= groups
+        if self.status == "cancelled":
+            self.status, self.attempts = "pending", 0
+
+    def status_for(self, group: str) -> Status:
+        return "cancelled" if group in self.cancelled_by and self.is_unfinished else self.status
 
 
 @dataclass
@@ -102,12 +120,26 @@ class LeaseProtocol(RuleBasedStateMachine):
         self.run(self._loop.shutdown_default_executor())
         self._loop.close()
 
-    @rule(chosen=st.sets(st.sampled_from(SHARDS), min_size=1))
-    def enqueue(self, chosen: set[str]) -> None:
-        new = self.run(self.jobs.enqueue([NewJob(shard) for shard in sorted(chosen)], group="one"))
+    @rule(chosen=st.sets(st.sampled_from(SHARDS), min_size=1), group=st.sampled_from(GROUPS))
+    def enqueue(self, chosen: set[str], group: str) -> None:
+        new = self.run(self.jobs.enqueue([NewJob(shard) for shard in sorted(chosen)], group=group))
         fresh = chosen - self.model.jobs.keys()
-        assert new == len(fresh)
+        again = {shard for shard in chosen - fresh if self.model.jobs[shard].status == "cancelled"}
+        assert new == len(fresh | again)
         self.model.jobs |= {shard: Known(due=self.model.now) for shard in fresh}
+        for shard in chosen:
+            self.model.jobs[shard].join({group})
+
+    @rule(group=st.sampled_from(GROUPS))
+    def cancel(self, group: str) -> None:
+        unfinished = [job for job in self.model.jobs.values() if job.is_unfinished and group in job.wanted_by]
+        alone = [job for job in unfinished if job.wanted_by == {group}]
+        assert self.run(self.jobs.cancel(group)) == len(alone)
+        for job in unfinished:
+            job.wanted_by.remove(group)
+            job.cancelled_by.add(group)
+        for job in alone:
+            job.status = "cancelled"
 
     @rule(limit=st.integers(1, 5))
     def claim(self, limit: int) -> None:
@@ -197,6 +229,7 @@ class LeaseProtocol(RuleBasedStateMachine):
             self._end(lease, "done")
             for part in parts:
                 self.model.jobs.setdefault(part, Known(due=self.model.now))
+                self.model.jobs[part].join(self.model.jobs[lease.shard].wanted_by)
 
     @rule()
     def revive(self) -> None:
@@ -216,6 +249,9 @@ class LeaseProtocol(RuleBasedStateMachine):
             assert (job.status, job.fence, job.cursor) == (known.status, known.fence, known.cursor), shard
             assert (job.attempts, job.attempts_total) == (known.attempts, known.attempts_total), shard
             assert job.counters.get("pages", 0) == known.counted, shard
+        for group in GROUPS:
+            members = [job for job in self.model.jobs.values() if group in job.wanted_by | job.cancelled_by]
+            assert self.run(self.jobs.tally(group)).jobs == Counter(job.status_for(group) for job in members), group
 
     def _changes(self, lease: Lease, change: Callable[[], Awaitable[None]]) -> bool:
         """Make a fenced change; it must be refused exactly when the lease is not current."""

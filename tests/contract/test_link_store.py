@@ -2,11 +2,13 @@
 
 import asyncio
 import itertools
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from support.stores import Backend
+from support.stores import LINK_BACKENDS, Backend, open_backend
 from waypost.sharing.links.author import Author
 from waypost.sharing.links.link import Link, PhraseTaken
 from waypost.sharing.links.targets import TargetRefused
@@ -20,6 +22,12 @@ pytestmark = pytest.mark.anyio
 
 NOON = datetime(2026, 2, 21, 12, tzinfo=UTC)
 TARGET = "https://example.org/page"
+
+
+@pytest.fixture(params=LINK_BACKENDS)
+async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
+    async with open_backend(request.param, tmp_path) as opened:
+        yield opened
 
 
 def link(phrase: str, number: int = 1) -> Link:

@@ -1,22 +1,24 @@
 """What every page store does: places, cursor and counters in one commit, under the job's fence."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.places import fetched, page
+from support.places import NOON, fetched, page, writing
 from support.stores import BACKENDS, Backend, open_backend
+from waypost.importing.cuts import IdRange
+from waypost.importing.pages import MassDelete
 from waypost.importing.source import Page, Reject
 from waypost.scaling.jobs.job import Lease, LeaseLost, NewJob
 
 pytestmark = pytest.mark.anyio
 
 SHARD = "ocm/country:DE/full:2026-02-21"
-NOON = datetime(2026, 2, 21, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -31,9 +33,7 @@ async def stored(backend: Backend) -> dict[str, str]:
 
 
 async def test_a_page_brings_places_moves_the_cursor_and_counts(backend: Backend, lease: Lease) -> None:
-    committed = await backend.stores.pages.commit(
-        lease, page(1, 2, cursor="after:2"), requested_at=NOON, counted={"requests": 1}
-    )
+    committed = await backend.stores.pages.commit(lease, page(1, 2, cursor="after:2"), writing(counted={"requests": 1}))
     assert committed.changes["added"] == 2
     job = await backend.stores.jobs.get(SHARD)
     assert job
@@ -44,20 +44,20 @@ async def test_a_page_brings_places_moves_the_cursor_and_counts(backend: Backend
 
 
 async def test_a_last_page_ends_the_job(backend: Backend, lease: Lease) -> None:
-    await backend.stores.pages.commit(lease, page(last=True), requested_at=NOON, counted={})
+    await backend.stores.pages.commit(lease, page(last=True), writing())
     job = await backend.stores.jobs.get(SHARD)
     assert job
     assert (job.status, job.lease_owner) == ("done", None)
     assert job.finished_at is not None
     with pytest.raises(LeaseLost):
-        await backend.stores.pages.commit(lease, page(3), requested_at=NOON, counted={})
+        await backend.stores.pages.commit(lease, page(3), writing())
 
 
 async def test_a_stale_worker_writes_nothing(backend: Backend, lease: Lease) -> None:
     await backend.age(31)
     [newer] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
     with pytest.raises(LeaseLost):
-        await backend.stores.pages.commit(lease, page(1, cursor="after:1"), requested_at=NOON, counted={"requests": 1})
+        await backend.stores.pages.commit(lease, page(1, cursor="after:1"), writing(counted={"requests": 1}))
     assert await stored(backend) == {}
     job = await backend.stores.jobs.get(SHARD)
     assert job
@@ -65,44 +65,40 @@ async def test_a_stale_worker_writes_nothing(backend: Backend, lease: Lease) -> 
 
 
 async def test_a_replayed_page_changes_nothing(backend: Backend, lease: Lease) -> None:
-    await backend.stores.pages.commit(lease, page(1, 2), requested_at=NOON, counted={})
-    committed = await backend.stores.pages.commit(
-        lease, page(1, 2), requested_at=NOON + timedelta(minutes=1), counted={}
-    )
+    await backend.stores.pages.commit(lease, page(1, 2), writing())
+    committed = await backend.stores.pages.commit(lease, page(1, 2), writing(requested_at=NOON + timedelta(minutes=1)))
     assert (committed.changes["added"], committed.changes["changed"], committed.changes["unchanged"]) == (0, 0, 2)
 
 
 async def test_a_change_in_the_record_alone_is_a_change(backend: Backend, lease: Lease) -> None:
-    await backend.stores.pages.commit(lease, page(1), requested_at=NOON, counted={})
+    await backend.stores.pages.commit(lease, page(1), writing())
     edited = msgspec.structs.replace(fetched(1), record=b'{"ID":1,"UsageCost":"free"}')
-    committed = await backend.stores.pages.commit(
-        lease, Page((edited,), (), "after:1", last=False), requested_at=NOON, counted={}
-    )
+    committed = await backend.stores.pages.commit(lease, Page((edited,), (), "after:1", last=False), writing())
     assert committed.changes["changed"] == 1
 
 
 async def test_what_a_later_request_brought_is_not_overwritten_by_a_late_page(backend: Backend, lease: Lease) -> None:
     later, earlier = NOON, NOON - timedelta(seconds=1)
-    await backend.stores.pages.commit(lease, page(1, name="new"), requested_at=later, counted={})
-    committed = await backend.stores.pages.commit(lease, page(1, name="old"), requested_at=earlier, counted={})
+    await backend.stores.pages.commit(lease, page(1, name="new"), writing(requested_at=later))
+    committed = await backend.stores.pages.commit(lease, page(1, name="old"), writing(requested_at=earlier))
     assert committed.changes["unchanged"] == 1
     assert await stored(backend) == {"ocm:1": "new"}
 
 
 async def test_a_rejected_record_is_counted_and_does_not_stop_the_page(backend: Backend, lease: Lease) -> None:
     mixed = Page((fetched(1),), (Reject(b'{"ID":"?"}', "no id"), Reject(b"{", "broken")), "after:1", last=False)
-    committed = await backend.stores.pages.commit(lease, mixed, requested_at=NOON, counted={})
+    committed = await backend.stores.pages.commit(lease, mixed, writing())
     assert (committed.changes["added"], committed.changes["rejected"]) == (1, 2)
 
 
 async def test_one_record_twice_in_a_page_is_one_place(backend: Backend, lease: Lease) -> None:
-    committed = await backend.stores.pages.commit(lease, page(1, 1), requested_at=NOON, counted={})
+    committed = await backend.stores.pages.commit(lease, page(1, 1), writing())
     assert (committed.changes["added"], committed.changes["unchanged"]) == (1, 1)
     assert await backend.stores.places.count() == 1
 
 
 async def test_a_scan_brings_every_place_once_in_order(backend: Backend, lease: Lease) -> None:
-    await backend.stores.pages.commit(lease, page(*range(1, 12)), requested_at=NOON, counted={})
+    await backend.stores.pages.commit(lease, page(*range(1, 12)), writing())
     assert list(await stored(backend)) == sorted(f"ocm:{number}" for number in range(1, 12))
 
 
@@ -119,7 +115,236 @@ def test_in_whatever_order_pages_arrive_the_latest_request_wins(
             for sent in order:
                 brought = page(1, name=f"sent at {sent}")
                 at = NOON + timedelta(seconds=sent)
-                await backend.stores.pages.commit(claimed, brought, requested_at=at, counted={})
+                await backend.stores.pages.commit(claimed, brought, writing(requested_at=at))
             assert await stored(backend) == {"ocm:1": f"sent at {max(order)}"}
+
+    asyncio.run(check())
+
+
+# What is gone
+
+
+async def shard(backend: Backend, key: str) -> Lease:
+    await backend.stores.jobs.enqueue([NewJob(key)])
+    leases = await backend.stores.jobs.claim("me", limit=10, lease=30, max_attempts=5)
+    return next(lease for lease in leases if lease.shard == key)
+
+
+async def bring(backend: Backend, lease: Lease, brought: Page, *, at: int = 0, **more: Any) -> dict[str, int]:
+    """A page whose request was sent so many seconds after noon."""
+    about = writing(requested_at=NOON + timedelta(seconds=at), **more)
+    committed = await backend.stores.pages.commit(lease, brought, about)
+    return {name: number for name, number in committed.changes.items() if number}
+
+
+async def refresh(backend: Backend, name: str) -> Lease:
+    return await shard(backend, f"ocm/country:DE/refresh:{name}")
+
+
+async def test_what_a_refresh_does_not_find_goes_when_it_ends(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, 2, 3, 4, last=True))
+    again = await refresh(backend, "one")
+    await bring(backend, again, page(1, 3, cursor="after:3", covers=IdRange(1, 4)), at=1)
+    assert set(await stored(backend)) == {"ocm:1", "ocm:2", "ocm:3", "ocm:4"}
+    changes = await bring(backend, again, page(last=True, covers=IdRange(4)), at=2)
+    assert changes == {"removed": 2}
+    assert set(await stored(backend)) == {"ocm:1", "ocm:3"}
+    assert await backend.stores.places.count() == 2
+    assert await backend.stores.places.get(fetched(2).place.id) is None
+    assert await backend.stores.places.get_with_record(fetched(2).place.id) is None
+
+
+async def test_what_comes_back_is_added_again(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, 2, last=True))
+    await bring(backend, await refresh(backend, "one"), page(1, last=True, covers=IdRange()), at=1)
+    changes = await bring(backend, await refresh(backend, "two"), page(1, 2, last=True, covers=IdRange()), at=2)
+    assert changes == {"added": 1, "unchanged": 1}
+
+
+async def test_a_late_page_does_not_bring_back_what_a_later_request_missed(backend: Backend, lease: Lease) -> None:
+    late = await refresh(backend, "late")
+    await bring(backend, lease, page(1, 2, last=True))
+    await bring(backend, await refresh(backend, "one"), page(1, last=True, covers=IdRange()), at=9)
+    assert await bring(backend, late, page(2), at=8) == {"unchanged": 1}
+    assert set(await stored(backend)) == {"ocm:1"}
+
+
+async def test_what_moved_to_another_area_is_not_gone_however_late_its_page_comes(
+    backend: Backend, lease: Lease
+) -> None:
+    french = await shard(backend, "ocm/country:FR/refresh:one")
+    await bring(backend, lease, page(1, 2, last=True))
+    await bring(backend, await refresh(backend, "one"), page(1, last=True, covers=IdRange()), at=9)
+    assert await bring(backend, french, page(2, name="moved"), at=8, area="country:FR") == {"added": 1}
+    assert await stored(backend) == {"ocm:1": "A place", "ocm:2": "moved"}
+
+
+async def test_an_area_has_lost_nothing_that_another_has_got_meanwhile(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, 2, last=True))
+    german, french = await refresh(backend, "one"), await shard(backend, "ocm/country:FR/refresh:one")
+    await bring(backend, german, page(1, covers=IdRange()), at=1)
+    assert await bring(backend, french, page(2, last=True), at=2, area="country:FR") == {"changed": 1}
+    assert await bring(backend, german, page(last=True, cursor="after:1"), at=3) == {}
+    assert set(await stored(backend)) == {"ocm:1", "ocm:2"}
+
+
+async def test_what_somebody_else_saw_after_it_was_missed_stays(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, 2, last=True))
+    again, window = await refresh(backend, "one"), await shard(backend, "ocm/country:DE/window:2026-02")
+    await bring(backend, again, page(1, covers=IdRange()), at=1)
+    await bring(backend, window, page(2), at=2)
+    assert await bring(backend, again, page(last=True), at=3) == {}
+    assert set(await stored(backend)) == {"ocm:1", "ocm:2"}
+
+
+async def test_pages_in_no_order_strike_out_what_the_first_of_them_missed(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, 2, 3, last=True))
+    again = await refresh(backend, "one")
+    await bring(backend, again, page(3, covers=IdRange()), at=1)
+    assert await bring(backend, again, page(1, last=True), at=2) == {"unchanged": 1, "removed": 1}
+    assert set(await stored(backend)) == {"ocm:1", "ocm:3"}
+
+
+async def test_other_areas_sources_and_numbers_are_left_alone(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, 9, last=True))
+    await bring(backend, await shard(backend, "ocm/country:FR/full:2026-02-21"), page(2, last=True), area="country:FR")
+    part = await refresh(backend, "one/ids:0..5")
+    assert await bring(backend, part, page(last=True, covers=IdRange(0, 5)), at=1) == {"removed": 1}
+    assert set(await stored(backend)) == {"ocm:2", "ocm:9"}
+
+
+async def test_a_record_that_is_no_longer_understood_is_not_gone(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, 2, last=True))
+    odd = Page((fetched(1),), (Reject(b"{}", "no position", "ocm:2"),), None, last=True, covers=IdRange())
+    assert await bring(backend, await refresh(backend, "one"), odd, at=1) == {"unchanged": 1, "rejected": 1}
+    assert set(await stored(backend)) == {"ocm:1", "ocm:2"}
+
+
+async def test_while_a_record_tells_no_id_nothing_is_taken_for_gone(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, 2, 3, last=True))
+    again = await refresh(backend, "one")
+    await bring(backend, again, page(1, covers=IdRange()), at=1)
+    odd = Page((fetched(2),), (Reject(b"{}", "no id"),), None, last=True)
+    assert await bring(backend, again, odd, at=2) == {"unchanged": 1, "rejected": 1}
+    odd = Page((), (Reject(b"{}", "no id"),), None, last=True, covers=IdRange())
+    assert await bring(backend, await refresh(backend, "two"), odd, at=3) == {"rejected": 1}
+    assert set(await stored(backend)) == {"ocm:1", "ocm:2", "ocm:3"}
+
+
+async def test_a_stale_worker_removes_nothing(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, last=True))
+    stale = await refresh(backend, "one")
+    await backend.age(31)
+    await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
+    with pytest.raises(LeaseLost):
+        await bring(backend, stale, page(last=True, covers=IdRange()), at=1)
+    assert set(await stored(backend)) == {"ocm:1"}
+
+
+async def test_when_too_many_would_go_the_shard_stops_and_nothing_is_lost(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(*range(1, 101), last=True))
+    again = await refresh(backend, "one")
+    half = page(*range(1, 51), last=True, covers=IdRange())
+    with pytest.raises(MassDelete, match="50 of the 100 places"):
+        await bring(backend, again, half, at=1, most_removed=0.2)
+    assert await backend.stores.places.count() == 100
+    job = await backend.stores.jobs.get(again.job_id)
+    assert job
+    assert (job.status, job.cursor) == ("leased", None)
+    assert await bring(backend, again, half, at=1, most_removed=1.0) == {"unchanged": 50, "removed": 50}
+
+
+async def test_a_few_may_go_whatever_share_they_are(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(*range(1, 11), last=True))
+    none = page(last=True, covers=IdRange())
+    assert await bring(backend, await refresh(backend, "one"), none, at=1, most_removed=0.2) == {"removed": 10}
+
+
+# Splitting
+
+
+async def test_a_page_with_parts_ends_the_shard_and_others_go_on_with_the_rest(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, 2, last=True))
+    whole = await refresh(backend, "one")
+    parts = (f"{whole.shard}/ids:3..9", f"{whole.shard}/ids:9..")
+    changes = await bring(backend, whole, page(1, cursor="after:2", covers=IdRange(1, 3)), at=1, parts=parts)
+    assert changes == {"unchanged": 1, "removed": 1}
+    job = await backend.stores.jobs.get(whole.shard)
+    assert job
+    assert job.status == "done"
+    found = await backend.stores.jobs.claim("other", limit=10, lease=30, max_attempts=5)
+    assert [each.shard for each in found] == list(parts)
+
+
+# Events
+
+
+async def events(backend: Backend) -> list[dict[str, Any]]:
+    waiting = await backend.stores.outbox.waiting(100)
+    assert {(event.name, event.subject) for event in waiting} <= {("places.changed.v1", "ocm")}
+    return [msgspec.json.decode(event.data) for event in waiting]
+
+
+async def test_a_page_that_changes_places_says_so_in_one_event(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, 2, 3, last=True))
+    again = await refresh(backend, "one")
+    mixed = Page((fetched(1), fetched(2, name="new"), fetched(4)), (), None, last=True, covers=IdRange())
+    await bring(backend, again, mixed, at=1)
+    first, second = await events(backend)
+    assert [each["external_id"] for each in first["added"]] == ["ocm:1", "ocm:2", "ocm:3"]
+    assert second == {
+        "source": "ocm",
+        "shard": again.shard,
+        "added": [{"external_id": "ocm:4", "version": 1}],
+        "changed": [{"external_id": "ocm:2", "version": 2}],
+        "removed": [{"external_id": "ocm:3", "version": 2}],
+    }
+
+
+async def test_importing_twice_writes_no_place_and_no_event(backend: Backend, lease: Lease) -> None:
+    await bring(backend, lease, page(1, 2, 3, last=True))
+    [relayed] = await backend.stores.outbox.waiting(10)
+    assert await backend.stores.outbox.forget([relayed.id]) == 1
+    assert await bring(backend, await refresh(backend, "one"), page(1, 2, 3, last=True, covers=IdRange()), at=1) == {
+        "unchanged": 3
+    }
+    assert await backend.stores.outbox.count() == 0
+
+
+async def test_a_page_that_fails_says_nothing(backend: Backend, lease: Lease) -> None:
+    await backend.age(31)
+    await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
+    with pytest.raises(LeaseLost):
+        await bring(backend, lease, page(1))
+    assert await events(backend) == []
+
+
+# Full refresh and windows at the same time
+
+
+@pytest.mark.parametrize("name", BACKENDS)
+@given(
+    states=st.lists(st.sampled_from([None, "a", "b"]), min_size=2, max_size=6).filter(
+        lambda seen: seen.count(None) < 2
+    ),
+    late=st.lists(st.integers(0, 5), max_size=6),
+)
+@settings(max_examples=40, deadline=None)
+def test_two_shards_that_read_the_same_place_leave_what_the_latest_request_saw(
+    tmp_path_factory: pytest.TempPathFactory, name: str, states: list[str | None], late: list[int]
+) -> None:
+    """Requests see a known place in these states, or miss it, one after the other, and commit late by so many turns."""
+
+    async def check() -> None:
+        async with open_backend(name, tmp_path_factory.mktemp("pages")) as backend:
+            order = sorted(range(len(states)), key=lambda sent: sent + (late[sent] if sent < len(late) else 0))
+            held = [await refresh(backend, str(sent)) for sent in range(len(states))]
+            await bring(backend, await refresh(backend, "first"), page(1, name="known", last=True), at=-1)
+            for sent in order:
+                state = states[sent]
+                seen = page(last=True, covers=IdRange()) if state is None else page(1, name=state, last=True)
+                await bring(backend, held[sent], seen, at=sent)
+            expected = {} if states[-1] is None else {"ocm:1": states[-1]}
+            assert await stored(backend) == expected
 
     asyncio.run(check())

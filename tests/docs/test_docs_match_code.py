@@ -69,7 +69,8 @@ COMMANDS = dict(commands_below(root_command, "waypost"))
 
 
 def flags_of(command: click.Command) -> set[str]:
-    return {flag for option in command.params if isinstance(option, click.Option) for flag in option.opts}
+    options = [option for option in command.params if isinstance(option, click.Option) and not option.hidden]
+    return {flag for option in options for flag in option.opts}
 
 
 COMMON_FLAGS = flags_of(click.command()(with_settings(lambda: None)))

@@ -30,7 +30,7 @@ def test_a_refusal_silences_the_import_for_as_long_as_the_provider_said(
     headers = {"Retry-After": in_seconds(3) if retry_after == "a date" else retry_after}
     with moody_provider((200, {}), (status, headers)) as (url, moods):
         env = {"WAYPOST_OCM_URL": url, "WAYPOST_BUDGET": "50/s", "WAYPOST_JOBS_CONCURRENCY": "1"}
-        report = processes.json("import", "run", "--country", "DE,FR,NL,PL", env=env)
+        report = processes.json("import", "run", "--country", "DE,FR,NL,PL", "--processes", "1", env=env)
         view = processes.json("budget", "show", env=env)
     assert report["shards"] == {"done": 4}
     assert view["pace"] == pytest.approx(0.5, abs=0.02)
@@ -43,7 +43,7 @@ def test_what_a_provider_says_is_left_slows_the_import_down(processes: Processes
     left = {"X-RateLimit-Remaining": "100", "X-RateLimit-Reset": "10"}
     with moody_provider(*[(200, left)] * 10) as (url, _):
         env = {"WAYPOST_OCM_URL": url, "WAYPOST_BUDGET": "50/s"}
-        processes.json("import", "run", "--country", "DE,FR,NL,PL", env=env)
+        processes.json("import", "run", "--country", "DE,FR,NL,PL", "--processes", "1", env=env)
         view = processes.json("budget", "show", env=env)
     assert view["pace"] == pytest.approx(10 / 50, abs=0.02)
     assert view["penalty"] == 0
@@ -59,7 +59,9 @@ def test_two_machines_share_a_budget_in_redis_and_the_key_is_nowhere(processes: 
         }
         outputs = []
         for folder in ("one", "other"):
-            done = processes.run("import", "run", "--country", "DE,FR", "--data", folder, "--debug", env=env)
+            done = processes.run(
+                "import", "run", "--country", "DE,FR", "--data", folder, "--debug", "--processes", "1", env=env
+            )
             assert done.returncode == 0, done.stderr
             outputs += [done.stdout, done.stderr]
         view = processes.json("budget", "show", "--data", "nothing-there", env=env)

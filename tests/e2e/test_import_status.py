@@ -37,3 +37,29 @@ def test_without_a_store_nothing_is_made(processes: Processes) -> None:
     assert done.returncode == 1
     assert "there is no store at" in done.stderr
     assert not (processes.folder / "waypost-data").exists()
+
+
+def test_a_report_says_which_shards_took_how_long(processes: Processes) -> None:
+    env = {"WAYPOST_OCM_URL": processes.simulator("--places", "300"), "WAYPOST_BUDGET": "100/s"}
+    countries = "DE,FR,NL,BE,AT,CH,LU,DK,PL,IT,ES,PT"
+    import_id = processes.json("import", "run", "--country", countries, env=env)["id"]
+    report = processes.json("import", "report", import_id, env=env)
+    assert len(report["by_shard"]) == 12
+    assert set(report["by_shard"][0]) == {
+        *("shard", "status", "seconds", "requests", "retries", "refusals"),
+        *("added", "changed", "unchanged", "removed", "rejected", "last_error_code", "last_error_message"),
+    }
+    for name in ("requests", "added", "changed", "unchanged", "removed", "rejected"):
+        assert sum(shard[name] for shard in report["by_shard"]) == report[name], name
+    assert {shard["status"] for shard in report["by_shard"]} == {"done"}
+
+    brief = processes.run("import", "report", import_id, env=env)
+    first, _, *shards = brief.stdout.splitlines()
+    assert "0 removed" in first
+    assert len(shards) == 10
+    assert all(line.startswith("done") and "requests" in line and "places" in line for line in shards)
+    assert "and 2 more shards" in brief.stderr
+    full = processes.run("import", "report", import_id, "--all-shards", env=env)
+    assert {line.split()[-1] for line in full.stdout.splitlines()[2:]} == {
+        shard["shard"] for shard in report["by_shard"]
+    }

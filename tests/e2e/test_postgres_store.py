@@ -15,6 +15,7 @@ from support.job_store_mongodb import clean_url
 from support.job_store_postgres import clean_database
 from support.processes import Processes, eventually
 
+MIGRATIONS = ["jobs", "budgets", "store", "cancelled_groups", "refreshes"]
 COUNTRIES = ["DE", "FR", "NL"]
 
 
@@ -98,15 +99,15 @@ def test_a_schema_that_is_not_current_is_refused_until_somebody_migrates_it(
         refused = processes.run(*command, env=env)
         assert refused.returncode == 1
         assert "waypost db migrate" in refused.stderr
-    assert processes.json("db", "status", env=env) == {"version": 0, "pending": ["jobs", "budgets", "store"]}
+    assert processes.json("db", "status", env=env) == {"version": 0, "pending": MIGRATIONS}
     told = processes.run("doctor", env=env)
     assert told.returncode == 1
     assert "waypost db migrate" in told.stdout
 
-    assert processes.json("db", "migrate", env=env) == {"applied": ["jobs", "budgets", "store"]}
+    assert processes.json("db", "migrate", env=env) == {"applied": MIGRATIONS}
     assert processes.json("db", "migrate", env=env) == {"applied": []}
-    assert processes.json("db", "status", env=env) == {"version": 3, "pending": []}
-    assert "ok    store: schema 3" in processes.run("doctor", env=env).stdout
+    assert processes.json("db", "status", env=env) == {"version": 5, "pending": []}
+    assert "ok    store: schema 5" in processes.run("doctor", env=env).stdout
     assert processes.json("job", "list", env=env) == []
 
 

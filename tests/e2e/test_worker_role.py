@@ -42,7 +42,6 @@ def test_what_cannot_be_done_goes_dead_with_its_reason_and_nothing_else_suffers(
     bad = {
         "not a key": "bad-shard-key",
         "ocm/country:DE/planet:mars": "bad-shard-key",
-        "elsewhere/country:DE/full:2026-02-21": "unknown-source",
         "ocm/country:FR/full:2026-02-21": "bad-cursor",
     }
     enqueue(processes, good, *bad)
@@ -56,6 +55,24 @@ def test_what_cannot_be_done_goes_dead_with_its_reason_and_nothing_else_suffers(
     assert {found[shard]["status"] for shard in bad} == {"dead"}
     shown = processes.run("job", "show", "ocm/country:FR/full:2026-02-21").stdout
     assert "v9:7" in shown
+
+
+def test_a_job_of_a_source_that_this_worker_does_not_have_is_left_to_others(processes: Processes) -> None:
+    shard = "elsewhere/full:2026-02-21"
+    enqueue(processes, shard, "broken/full:2026-02-21")
+    (processes.folder / "broken.toml").write_text(
+        'name = "broken"\nkind = "no-such-kind"\n[licence]\nname = "a"\nattribution = "b"\n'
+    )
+    worker = processes.start("worker", "run", env={"WAYPOST_SOURCES": "broken.toml"})
+    told = "\n".join(worker.wait_for("left to others").string for _ in range(2))
+    assert "elsewhere" in told
+    assert "no-such-kind" in told
+    assert "WAYPOST_SOURCES" in told
+    eventually(lambda: {job["status"] for job in processes.json("job", "list")} == {"pending"}, "they are given back")
+    worker.signal(signal.SIGTERM)
+    assert worker.wait() == 0
+    jobs = processes.json("job", "list")
+    assert [(job["status"], job["attempts"]) for job in jobs] == [("pending", 0)] * 2
 
 
 def test_it_has_a_health_port_and_gives_its_jobs_back_when_it_is_stopped(processes: Processes) -> None:

@@ -6,13 +6,13 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 import pymongo
 import pytest
 from pymongo.errors import OperationFailure
 from structlog.testing import capture_logs
 
+from support.forgetful_proxy import ForgetfulProxy
 from support.job_store_mongodb import age_mongodb, clean_url, open_database
 from support.servers.sharing import free_port
 from waypost.adapters.errors import StoreAway, StoreTooNew, StoreTooOld
@@ -174,70 +174,15 @@ async def test_a_url_that_is_none_is_a_setting_to_correct(bad: str) -> None:
 # Connections
 
 
-class Proxy:
-    """Between a client and mongod: it can be cut, and can lose the reply to a command after the server has acted."""
-
-    def __init__(self, url: str) -> None:
-        self._server = urlsplit(url)
-        self._listening: asyncio.Server
-        self._writers: set[asyncio.StreamWriter] = set()
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._command: bytes | None = None
-        self.lost = 0
-
-    async def start(self) -> str:
-        self._listening = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        port = self._listening.sockets[0].getsockname()[1]
-        # Otherwise the driver would ask the replica set where its members are, and go past the proxy.
-        return f"mongodb://127.0.0.1:{port}{self._server.path}?directConnection=true"
-
-    def lose_reply_to(self, command: str) -> None:
-        self._command = command.encode() + b"\0"
-
-    async def cut(self) -> None:
-        self._listening.close()
-        for writer in self._writers:
-            writer.transport.abort()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task
-        self._tasks.add(task)
-        assert self._server.hostname
-        from_server, to_server = await asyncio.open_connection(self._server.hostname, self._server.port)
-        self._writers |= {writer, to_server}
-        losing = asyncio.Event()
-        await asyncio.gather(
-            self._forward(reader, to_server, losing, asked=True),
-            self._forward(from_server, writer, losing, asked=False),
-            return_exceptions=True,
-        )
-
-    async def _forward(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, losing: asyncio.Event, *, asked: bool
-    ) -> None:
-        while data := await reader.read(1 << 20):
-            if asked and self._command and self._command in data:
-                self._command = None
-                losing.set()
-            if not asked and losing.is_set():
-                self.lost += 1
-                break
-            writer.write(data)
-            await writer.drain()
-        writer.transport.abort()
-
-
 @pytest.fixture
-async def proxy(url: str) -> AsyncIterator[Proxy]:
-    proxy = Proxy(url)
+async def proxy(url: str) -> AsyncIterator[ForgetfulProxy]:
+    proxy = ForgetfulProxy(url)
     yield proxy
     await proxy.cut()
 
 
 @asynccontextmanager
-async def through(proxy: Proxy) -> AsyncIterator[MongoJobStore]:
+async def through(proxy: ForgetfulProxy) -> AsyncIterator[MongoJobStore]:
     async with open_database(await proxy.start()) as database:
         yield MongoJobStore(database)
 
@@ -259,7 +204,7 @@ async def test_a_server_that_is_not_there_is_worth_another_try(sockets_collected
 
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 async def test_a_connection_that_is_lost_is_worth_another_try(
-    sockets_collected: None, jobs: MongoJobStore, proxy: Proxy
+    sockets_collected: None, jobs: MongoJobStore, proxy: ForgetfulProxy
 ) -> None:
     await enqueue(jobs, SHARDS)
     async with through(proxy) as cut_off:
@@ -273,7 +218,7 @@ async def test_a_connection_that_is_lost_is_worth_another_try(
 
 @pytest.mark.parametrize(("limit", "command"), [(1, "findAndModify"), (3, "update")])
 async def test_a_claim_whose_reply_was_lost_is_still_ours(
-    jobs: MongoJobStore, proxy: Proxy, limit: int, command: str
+    jobs: MongoJobStore, proxy: ForgetfulProxy, limit: int, command: str
 ) -> None:
     await enqueue(jobs, SHARDS)
     async with through(proxy) as distant:
@@ -289,7 +234,7 @@ async def test_a_claim_whose_reply_was_lost_is_still_ours(
 
 
 async def test_acknowledgements_whose_reply_was_lost_count_once_and_are_still_ours(
-    jobs: MongoJobStore, proxy: Proxy
+    jobs: MongoJobStore, proxy: ForgetfulProxy
 ) -> None:
     await enqueue(jobs, SHARDS[:4])
     async with through(proxy) as distant:
@@ -303,7 +248,9 @@ async def test_acknowledgements_whose_reply_was_lost_count_once_and_are_still_ou
 
 
 @pytest.mark.parametrize("command", ["findAndModify", "insert", "commitTransaction"])
-async def test_a_split_whose_reply_was_lost_happens_once(jobs: MongoJobStore, proxy: Proxy, command: str) -> None:
+async def test_a_split_whose_reply_was_lost_happens_once(
+    jobs: MongoJobStore, proxy: ForgetfulProxy, command: str
+) -> None:
     await enqueue(jobs, SHARDS[:1])
     async with through(proxy) as distant:
         [lease] = await claim(distant)
@@ -314,7 +261,7 @@ async def test_a_split_whose_reply_was_lost_happens_once(jobs: MongoJobStore, pr
     assert (tally.jobs, tally.counters) == ({"done": 1, "pending": 2}, {"requests": 1})
 
 
-async def test_a_release_whose_reply_was_lost_happens_once(jobs: MongoJobStore, proxy: Proxy) -> None:
+async def test_a_release_whose_reply_was_lost_happens_once(jobs: MongoJobStore, proxy: ForgetfulProxy) -> None:
     await enqueue(jobs, SHARDS[:1])
     async with through(proxy) as distant:
         [lease] = await claim(distant)

@@ -14,13 +14,14 @@ from support.postgres_plans import indexes_in, plan_of, tables_read_whole
 from waypost.adapters.errors import StoreAway, StoreBusy, StoreRefused, StoreTooNew, StoreTooOld
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.postgres.errors import translated
-from waypost.adapters.postgres.jobs import CLAIM, CLAIM_IN_GROUP, SQL, PostgresJobStore
+from waypost.adapters.postgres.jobs import CLAIM, CLAIM_IN_GROUP, SQL, PostgresJobStore, add_parts
 from waypost.kernel.errors import StoreTrouble
 from waypost.scaling.jobs.job import Done, Failure, Lease, NewJob
 
 pytestmark = pytest.mark.anyio
 
 MANY = [f"ocm/country:DE/ids:{number}..{number + 1}" for number in range(100)]
+BLOCKED = "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 
 
 @pytest.fixture
@@ -128,6 +129,27 @@ async def test_renewing_and_completing_look_jobs_up_by_id(admin: Any, mode: str,
         assert indexes_in(plan) == {"jobs_pkey"}
         assert all("(id = " in node["Index Cond"] for node in plan if "Index Name" in node)
         assert tables_read_whole(plan) == []
+
+
+@pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])
+@pytest.mark.parametrize(("done", "pending"), [(20_000, 200), (200, 20_000)])
+async def test_cancelling_walks_the_group_and_looks_jobs_up_by_id(
+    admin: Any, mode: str, done: int, pending: int
+) -> None:
+    await fill(admin, done=done, pending=pending)
+    await admin.execute(f"set plan_cache_mode = {mode}")
+    ids = [UUID(int=number) for number in range(1000)]
+    statements: dict[str, tuple[tuple[object, ...], set[str]]] = {
+        "hold_waited_for": (("one", UUID(int=0), 1000), {"job_groups_pkey", "jobs_pkey"}),
+        "first_waited_for": (("one",), {"job_groups_pkey", "jobs_pkey"}),
+        "await": (("one", ids[0]), {"job_groups_pkey", "job_groups_by_job", "jobs_pkey"}),
+        "leave": (("one", ids), {"job_groups_pkey"}),
+        "cancel": ((ids,), {"jobs_pkey", "job_groups_by_job"}),
+    }
+    for statement, (arguments, indexes) in statements.items():
+        plan = await plan_of(admin, SQL[statement], *arguments)
+        assert indexes_in(plan) <= indexes, statement
+        assert tables_read_whole(plan) == [], statement
 
 
 async def test_no_index_knows_the_end_of_a_lease(admin: Any) -> None:
@@ -271,6 +293,85 @@ async def test_a_renewal_passes_over_a_locked_job_and_waits_for_it_alone(jobs: P
     assert await renewing == {locked.job_id, free.job_id}
 
 
+async def wanted(jobs: PostgresJobStore, shards: list[str], group: str) -> int:
+    return await jobs.enqueue([NewJob(shard) for shard in shards], group=group)
+
+
+async def test_who_begins_to_want_a_job_while_it_is_cancelled_makes_it_pending_again(
+    jobs: PostgresJobStore, admin: Any
+) -> None:
+    await wanted(jobs, MANY[:2], "one")
+    async with admin.transaction():
+        held = [row["id"] for row in await admin.fetch(SQL["hold_waited_for"], "one", UUID(int=0), 10)]
+        await admin.execute(SQL["leave"], "one", held)
+        assert await admin.fetchval(SQL["cancel"], held) == 2
+        enqueueing = asyncio.create_task(wanted(jobs, MANY[:3], "two"))
+        await until(admin, BLOCKED)
+    assert await enqueueing == 3
+    assert await jobs.count() == {"pending": 3}
+
+
+async def test_a_job_that_somebody_just_begins_to_want_again_is_not_cancelled(
+    jobs: PostgresJobStore, admin: Any
+) -> None:
+    """Also by a group that is a member already, whose reference to the job locks nothing."""
+    await wanted(jobs, MANY[:2], "one")
+    await wanted(jobs, MANY[:2], "two")
+    await jobs.cancel("two")
+    async with admin.transaction():
+        await admin.execute(SQL["join_group"], "two", MANY[:1])
+        cancelling = asyncio.create_task(jobs.cancel("one"))
+        await until(admin, BLOCKED)
+        assert not cancelling.done()
+    assert await cancelling == 1
+    assert await jobs.count() == {"pending": 1, "cancelled": 1}
+
+
+async def test_cancelling_passes_over_a_locked_job_and_waits_for_it_alone(jobs: PostgresJobStore, admin: Any) -> None:
+    """So it cannot deadlock with a batch of acknowledgements that has the one and waits for the other."""
+    await wanted(jobs, MANY, "one")
+    [locked, *_] = await claim(jobs, 5)
+    async with admin.transaction():
+        await admin.execute("update jobs set status = 'done' where id = $1", locked.job_id)
+        cancelling = asyncio.create_task(jobs.cancel("one"))
+        await until(admin, "select count(*) = 99 from jobs where status = 'cancelled'")
+        assert not cancelling.done()
+    assert await cancelling == 99
+
+
+async def test_the_parts_of_a_job_that_is_cut_while_its_group_cancels_are_cancelled_too(
+    jobs: PostgresJobStore, admin: Any
+) -> None:
+    await wanted(jobs, MANY[:1], "one")
+    [lease] = await claim(jobs, 1)
+    async with admin.transaction():
+        await admin.execute(SQL["complete"], [lease.job_id], [lease.fence], [])
+        cancelling = asyncio.create_task(jobs.cancel("one"))
+        await until(admin, BLOCKED)
+        await add_parts(admin, lease, MANY[1:3])
+    assert await cancelling == 2
+    assert await jobs.count() == {"done": 1, "cancelled": 2}
+
+
+async def test_thousands_are_cancelled_a_thousand_at_a_time(jobs: PostgresJobStore, admin: Any) -> None:
+    await fill(admin, done=500, pending=2500)
+    assert await jobs.cancel("one") == 2550
+    assert await jobs.count() == {"done": 500, "cancelled": 2550}
+    assert (await jobs.tally("one")).jobs == {"done": 500, "cancelled": 2550}
+
+
+async def test_two_that_want_cancelled_jobs_again_in_opposite_order_do_not_block_each_other(
+    jobs: PostgresJobStore, url: str
+) -> None:
+    async with opened(url) as other:
+        for _ in range(10):
+            await wanted(jobs, MANY, "one")
+            await jobs.cancel("one")
+            again = await asyncio.gather(wanted(jobs, MANY, "one"), wanted(PostgresJobStore(other), MANY[::-1], "two"))
+            assert sum(again) == 100
+            await jobs.cancel("two")
+
+
 async def test_a_store_can_be_opened_in_the_loop_of_another_thread(jobs: PostgresJobStore, url: str) -> None:
     await enqueue(jobs, MANY[:1])
     [lease] = await claim(jobs, 1)
@@ -396,12 +497,11 @@ async def test_a_connection_that_breaks_in_the_middle_is_trouble_and_the_next_ca
 ) -> None:
     await enqueue(jobs, MANY[:1])
     [lease] = await claim(jobs, 1)
-    blocked = "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
     async with admin.transaction():
         await admin.execute("update jobs set cursor = 'moved' where id = $1", lease.job_id)
         completing = asyncio.create_task(jobs.complete([Done(lease)]))
-        await until(admin, blocked)
-        await admin.execute(f"select pg_terminate_backend(({blocked}))")
+        await until(admin, BLOCKED)
+        await admin.execute(f"select pg_terminate_backend(({BLOCKED}))")
         with pytest.raises(StoreAway):
             await completing
     assert await jobs.complete([Done(lease)]) == {lease.job_id}
@@ -409,12 +509,11 @@ async def test_a_connection_that_breaks_in_the_middle_is_trouble_and_the_next_ca
 
 async def test_a_transaction_that_breaks_in_the_middle_changes_nothing(jobs: PostgresJobStore, admin: Any) -> None:
     await enqueue(jobs, MANY[:1])
-    blocked = "select pid from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
     async with admin.transaction():
         await admin.execute("lock table job_groups")
         enqueueing = asyncio.create_task(jobs.enqueue([NewJob(shard) for shard in MANY], group="one"))
-        await until(admin, blocked)
-        await admin.execute(f"select pg_terminate_backend(({blocked}))")
+        await until(admin, BLOCKED)
+        await admin.execute(f"select pg_terminate_backend(({BLOCKED}))")
         with pytest.raises(StoreTrouble):
             await enqueueing
     assert len(await jobs.list()) == 1

@@ -12,11 +12,11 @@ import asyncpg
 import pytest
 
 from support.job_store_postgres import clean_database, run, until
-from support.places import fetched, page
+from support.places import fetched, page, writing
 from support.postgres_plans import indexes_in, plan_of, tables_read_whole
 from support.stores import Backend, open_backend
 from waypost.adapters.errors import StoreAway, StoreTooOld
-from waypost.adapters.postgres import facts, jobs, links, pages, places, visits
+from waypost.adapters.postgres import facts, jobs, links, outbox, page_writing, places, visits
 from waypost.adapters.postgres.database import PostgresDatabase, run_once
 from waypost.adapters.postgres.migrations import _apply, known, migrate
 from waypost.importing.source import Page, Reject
@@ -48,7 +48,7 @@ async def leases(backend: Backend, count: int) -> list[Lease]:
 
 
 async def commit(backend: Backend, lease: Lease, brought: Page, *, at: datetime = NOON) -> dict[str, int]:
-    committed = await backend.stores.pages.commit(lease, brought, requested_at=at, counted={"requests": 1})
+    committed = await backend.stores.pages.commit(lease, brought, writing(requested_at=at, counted={"requests": 1}))
     return {name: number for name, number in committed.changes.items() if number}
 
 
@@ -58,8 +58,10 @@ async def commit(backend: Backend, lease: Lease, brought: Page, *, at: datetime 
 async def fill(admin: Any) -> None:
     await admin.execute(
         """
-        insert into places (external_id, id, place, record, content_hash, requested_at, changed_at)
-        select 'ocm:' || number, gen_random_uuid(), '{}', '', '', now(), now() from generate_series(1, 20000) as number
+        insert into places
+          (external_id, id, place, record, content_hash, requested_at, changed_at, source, area, number)
+        select 'ocm:' || number, gen_random_uuid(), '{}', '', '', now(), now(), 'ocm', 'country:' || number % 20, number
+        from generate_series(1, 20000) as number
         """
     )
     await admin.execute(
@@ -86,13 +88,18 @@ async def fill(admin: Any) -> None:
 def a_page(count: int) -> tuple[object, ...]:
     """The arguments of the statement that writes a page."""
     ids = [UUID(int=number) for number in range(count)]
-    return [f"ocm:{number}" for number in range(count)], ids, ["{}"] * count, [b""] * count, [b"new"] * count, NOON
+    names = [f"ocm:{number}" for number in range(count)]
+    columns = (names, ids, ["{}"] * count, [b""] * count, [b"new"] * count, list(range(count)))
+    return (*columns, NOON, "ocm", "country:DE")
 
 
 LOOK_UPS = {
-    "the job, at the start": (pages.SQL["hold_job"], (ID, 1, "after:1", None), "id"),
+    "the job, at the start": (page_writing.SQL["hold_job"], (ID, 1, "after:1", None), "id"),
     "the job, in the end": (jobs.SQL["checkpoint"], (ID, 1, "after:1", '{"added": 1}'), "id"),
-    "the shard": (pages.SQL["move_shard"], ("7", "after:1", False), "shard"),
+    "the shard": (page_writing.SQL["move_shard"], ("7", "after:1", False, None), "shard"),
+    "what is not gone": (page_writing.SQL["strike"], (["ocm:1"], NOON), "external_id"),
+    "what we hold": (page_writing.SQL["held"], ("ocm", "country:7", 0, None), "source"),
+    "the relayed": (outbox.SQL["forget"], ([ID],), "id"),
     "a place": (places.SQL["get"], (ID,), "id"),
     "the next places": (places.SQL["after"], ("ocm:1", 1000), "external_id"),
     "a link": (links.SQL["find"], ("7",), "folded"),
@@ -111,7 +118,7 @@ async def test_every_look_up_goes_by_an_index_and_never_reads_a_whole_table(admi
         assert tables_read_whole(plan) == [], what
         assert all(f"({column} " in step["Index Cond"] for step in plan if "Index Name" in step), what
         assert not [step for step in plan if step["Node Type"] == "Sort"], what
-    assert indexes_in(await plan_of(admin, pages.SQL["highest_fence"])) == {"shards_by_fence"}
+    assert indexes_in(await plan_of(admin, page_writing.SQL["highest_fence"])) == {"shards_by_fence"}
 
 
 @each_kind_of_plan
@@ -126,11 +133,32 @@ async def test_a_page_looks_up_its_own_places_and_no_others(
         database = await PostgresDatabase.open(backend.settings.storage.store_url, migrating=False, pool_size=1)
         async with database.transaction() as tx:
             await tx.execute(f"set local plan_cache_mode = {mode}")
-            plan = await plan_of(tx, pages.SQL["write"], *a_page(count))
+            plan = await plan_of(tx, page_writing.SQL["write"], *a_page(count))
         await database.close()
         assert indexes_in(plan) == {"places_pkey"}
         assert all("(external_id = " in step["Index Cond"] for step in plan if "Index Name" in step)
         assert tables_read_whole(plan) == []
+
+
+@pytest.mark.parametrize("analysed", ["while it was empty", "since"])
+async def test_what_is_gone_is_looked_for_in_the_pages_own_numbers(backend: Backend, admin: Any, analysed: str) -> None:
+    if analysed == "since":
+        await fill(admin)
+    page_of_ids = [f"ocm:{number}" for number in range(1000)]
+    database = await PostgresDatabase.open(backend.settings.storage.store_url, migrating=False, pool_size=1)
+    async with database.transaction() as tx:
+        gather = await plan_of(tx, page_writing.SQL["gather"], "s", NOON, "ocm", "country:7", 1, 1000, page_of_ids)
+        going = await plan_of(tx, page_writing.SQL["going"], "s", "ocm", "country:7")
+        remove = await plan_of(tx, page_writing.SQL["remove"], "s", "ocm", "country:7")
+        touch = await plan_of(tx, page_writing.SQL["touch"], page_of_ids, NOON)
+        contended = await plan_of(tx, page_writing.SQL["contended"], "ocm/country:DE/", "/full:2026-02-21")
+    await database.close()
+    assert indexes_in(gather) == {"places_by_area"}
+    assert indexes_in(going) == indexes_in(remove) == {"candidates_pkey", "places_pkey"}
+    assert indexes_in(touch) == {"places_pkey"}
+    assert all("(external_id = " in step["Index Cond"] for step in touch if "Index Name" in step)
+    assert indexes_in(contended) == {"jobs_leased"}
+    assert tables_read_whole(gather + going + remove + touch + contended) == []
 
 
 # What is written
@@ -211,7 +239,7 @@ async def stop_in_the_middle(backend: Backend, lease: Lease) -> None:
     database = await PostgresDatabase.open(backend.settings.storage.store_url, migrating=False, pool_size=1)
     try:
         async with database.transaction() as tx:
-            await tx.fetch(pages.SQL["hold_job"], lease.job_id, lease.fence, "after:1", None)
+            await tx.fetch(page_writing.SQL["hold_job"], lease.job_id, lease.fence, "after:1", None)
             assert await tx.fetchval("show idle_in_transaction_session_timeout") == "5s"
             await tx.execute("set local idle_in_transaction_session_timeout = '1ms'")
             await backend.age(31)  # waits for the row, until the server throws us out
@@ -277,7 +305,7 @@ async def test_a_database_of_the_release_before_keeps_its_jobs_and_lets_that_rel
         await run(url, f"insert into jobs {columns} values ($1, 'a', 'done', now(), now())", ID)
         with pytest.raises(StoreTooOld, match="waypost db migrate"):
             await PostgresDatabase.open(url, migrating=False)
-        assert [migration.name for migration in await run_once(url, migrate)] == ["store"]
+        assert (await run_once(url, migrate))[0].name == "store"
         database = await PostgresDatabase.open(url, migrating=False)
         assert [row["shard"] for row in await database.fetch("select shard from jobs")] == ["a"]
         [row] = await database.fetch("select max(oldest_code) as oldest_code from migrations")

@@ -20,7 +20,7 @@ from support.servers.sharing import find_program, free_port, supervised
 from waypost.adapters.errors import StoreAway, StoreFull, StoreRefused, StoreTooNew
 from waypost.adapters.redis.client import RedisClient
 from waypost.adapters.redis.errors import translate
-from waypost.adapters.redis.jobs import SCRIPTS, RedisJobStore
+from waypost.adapters.redis.jobs import RedisJobStore
 from waypost.kernel.errors import AskedWrongly, TransientError
 from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob
 
@@ -365,16 +365,24 @@ async def test_a_pruned_job_takes_what_it_counted_out_of_its_groups() -> None:
         assert (await jobs.tally("two")).total == 0
 
 
-async def test_a_cancelled_job_is_wanted_again_when_it_is_enqueued(jobs: RedisJobStore) -> None:
-    await enqueue(jobs, shards(1))
-    job = (await jobs.list())[0]
-    prologue, _, _ = SCRIPTS["count"].text.partition("-- How many jobs")
-    async with open_plainly(server.address()) as plain:
-        await plain.eval(f"{prologue} move(find('{job.id}'), 'cancelled', now) settle()", 1, jobs._root)
-    assert await jobs.count() == {"cancelled": 1}
-    assert await claim(jobs) == []
-    assert await enqueue(jobs, shards(1), "two") == 1
-    assert [lease.job_id for lease in await claim(jobs, group="two")] == [job.id]
+async def test_thousands_are_cancelled_in_chunks_and_pruning_them_leaves_nothing(
+    own_redis: Callable[..., OwnRedis],
+) -> None:
+    own = own_redis()
+    async with open_jobs(own.url, "waypost") as jobs:
+        await enqueue(jobs, shards(2500))
+        await enqueue(jobs, shards(10), "two")
+        await claim(jobs, 100)
+        async with counting(own.url) as calls:
+            assert await jobs.cancel("one") == 2490
+        # Three for what is there, one to see that it is all, and one to send the script.
+        assert (calls["evalsha"], calls["eval"]) == (4, 1)
+        assert (await jobs.tally("one")).jobs == {"cancelled": 2500}
+        assert await jobs.cancel("two") == 10
+        await age_redis(own.url, "waypost", 10)
+        assert await jobs.prune(older_than=5) == 2500
+        with Redis.from_url(own.url, decode_responses=True) as plain:
+            assert set(plain.scan_iter()) == {"{waypost}:jobs", "{waypost}:jobs:fence"}
 
 
 async def test_a_job_whose_record_was_evicted_does_not_stop_the_others() -> None:

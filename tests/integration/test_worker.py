@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from support.places import page
+from support.places import page, writing
 from support.stores import Backend
 from waypost.bootstrap import open_jobs
 from waypost.importing.source import AccessDenied, ProviderUnavailable
@@ -40,7 +40,7 @@ async def worker(
 
 async def finish(backend: Backend, lease: Lease) -> None:
     now = await backend.stores.pages.now()
-    await backend.stores.pages.commit(lease, page(last=True), requested_at=now, counted={})
+    await backend.stores.pages.commit(lease, page(last=True), writing(requested_at=now))
 
 
 async def test_it_works_until_every_job_of_the_group_is_done(backend: Backend) -> None:
@@ -91,7 +91,7 @@ async def test_progress_forgives_earlier_attempts(backend: Backend) -> None:
             await finish(backend, held.lease)
             return
         now = await backend.stores.pages.now()
-        await backend.stores.pages.commit(held.lease, page(tries), requested_at=now, counted={})
+        await backend.stores.pages.commit(held.lease, page(tries), writing(requested_at=now))
         held.progressed("after:9")
         raise ProviderUnavailable("it is away again")
 

@@ -1,9 +1,15 @@
 """Invented places for tests."""
 
+from datetime import UTC, datetime
+
 import msgspec
 
-from waypost.importing.source import Fetched, Page
+from waypost.importing.cuts import IdRange
+from waypost.importing.pages import Writing
+from waypost.importing.source import Extent, Fetched, Page
 from waypost.places.place import Place
+
+NOON = datetime(2026, 2, 21, 12, tzinfo=UTC)
 
 
 def place(number: int, *, name: str = "A place", lat: float = 50.0, lon: float = 10.0) -> Place:
@@ -11,8 +17,31 @@ def place(number: int, *, name: str = "A place", lat: float = 50.0, lon: float =
 
 
 def fetched(number: int, *, name: str = "A place") -> Fetched:
-    return Fetched(place(number, name=name), msgspec.json.encode({"ID": number, "Title": name}))
+    return Fetched(place(number, name=name), msgspec.json.encode({"ID": number, "Title": name}), number)
 
 
-def page(*numbers: int, name: str = "A place", cursor: str | None = "after:9", last: bool = False) -> Page:
-    return Page(tuple(fetched(number, name=name) for number in numbers), (), cursor, last)
+def page(
+    *numbers: int,
+    name: str = "A place",
+    cursor: str | None = "after:9",
+    last: bool = False,
+    covers: IdRange | None = None,
+) -> Page:
+    return Page(tuple(fetched(number, name=name) for number in numbers), (), cursor, last, covers=covers)
+
+
+def writing(
+    *,
+    requested_at: datetime = NOON,
+    counted: dict[str, int] | None = None,
+    area: str = "country:DE",
+    parts: tuple[str, ...] = (),
+    most_removed: float = 1.0,
+) -> Writing:
+    return Writing(
+        requested_at=requested_at,
+        counted=counted or {},
+        extent=Extent("ocm", area),
+        parts=parts,
+        most_removed=most_removed,
+    )

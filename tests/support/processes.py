@@ -115,9 +115,10 @@ class Processes:
         )
 
     def json(self, *arguments: str, env: Mapping[str, str] | None = None) -> Any:
+        """What a command prints in the end; some print events before."""
         done = self.run(*arguments, "--json", env=env)
         assert done.returncode == 0, done.stderr
-        return msgspec.json.decode(done.stdout)
+        return msgspec.json.decode(done.stdout.splitlines()[-1])
 
     def simulator(self, *arguments: str) -> str:
         """Start a simulated provider on a free port; its address."""

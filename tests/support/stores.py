@@ -5,12 +5,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.job_store_mongodb import age_mongodb, migrated_database
 from support.job_store_postgres import age_postgres, clean_database
 from support.job_stores import age_sqlite
 from waypost.bootstrap import Stores, open_stores
 from waypost.settings import Settings, load_settings
 
-BACKENDS = ("sqlite", "postgres")
+# MongoDB is for importing alone.
+LINK_BACKENDS = ("sqlite", "postgres")
+BACKENDS = (*LINK_BACKENDS, "mongodb")
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class Backend:
 
 @asynccontextmanager
 async def open_backend(name: str, folder: Path, flags: dict[str, str] | None = None) -> AsyncIterator[Backend]:
-    opener = {"sqlite": _open_sqlite, "postgres": _open_postgres}[name]
+    opener = {"sqlite": _open_sqlite, "postgres": _open_postgres, "mongodb": _open_mongodb}[name]
     async with opener(folder, flags or {}) as backend:
         yield backend
 
@@ -50,6 +53,18 @@ async def _open_postgres(folder: Path, flags: dict[str, str]) -> AsyncIterator[B
 
         async def age(seconds: float) -> None:
             await age_postgres(url, seconds)
+
+        async with open_stores(settings) as stores:
+            yield Backend(stores, settings, age, lambda: open_stores(settings))
+
+
+@asynccontextmanager
+async def _open_mongodb(folder: Path, flags: dict[str, str]) -> AsyncIterator[Backend]:
+    async with migrated_database() as (url, database):
+        settings = load_settings({"data": str(folder), "store": url, **flags}, environ={})
+
+        async def age(seconds: float) -> None:
+            await age_mongodb(database, seconds)
 
         async with open_stores(settings) as stores:
             yield Backend(stores, settings, age, lambda: open_stores(settings))

@@ -2,24 +2,25 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import pytest
 
-from waypost.adapters.sources.ocm.client import ProviderRejected
+from support.told_provider import Provider, Told, dripping, endless, http, provider, silent
+from waypost.adapters.sources.http import ProviderRejected
 from waypost.adapters.sources.ocm.records import OcmRecord
 from waypost.adapters.sources.ocm.settings import OcmSettings
-from waypost.adapters.sources.ocm.source import BadCursor, OcmSource
+from waypost.adapters.sources.ocm.source import OcmSource
+from waypost.importing.cuts import IdRange
 from waypost.importing.settings import ImportingSettings
 from waypost.importing.source import (
     AccessDenied,
+    BadCursor,
     OutsideScope,
     Page,
     ProviderRefused,
@@ -34,64 +35,16 @@ from waypost.scaling.jobs.shards import ShardKey
 KEY = "hunter2"
 SHARD = ShardKey("ocm", (("country", "DE"), ("full", "2026-02-21")))
 
-Writer = asyncio.StreamWriter
-Answer = bytes | Callable[[Writer], Awaitable[None]]
-
-
-@dataclass
-class Provider:
-    """What it was asked, and where it is."""
-
-    url: str = ""
-    requests: list[str] = field(default_factory=list)
-
-    def asked(self) -> list[dict[str, str]]:
-        lines = [request.split(" ")[1] for request in self.requests]
-        return [{name: values[0] for name, values in parse_qs(urlsplit(line).query).items()} for line in lines]
-
-
-@asynccontextmanager
-async def provider(*answers: Answer) -> AsyncIterator[Provider]:
-    """Gives one answer a connection, in their order; whoever asks more often gets the last one again."""
-    told = Provider()
-
-    async def on_connection(reader: asyncio.StreamReader, writer: Writer) -> None:
-        try:
-            request = await reader.readuntil(b"\r\n\r\n")
-            told.requests.append(request.decode())
-            answer = answers[min(len(told.requests), len(answers)) - 1]
-            if isinstance(answer, bytes):
-                writer.write(answer)
-                await writer.drain()
-            else:
-                await answer(writer)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
-
-    server = await asyncio.start_server(on_connection, "127.0.0.1", 0)
-    async with server:
-        told.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        yield told
-
 
 @asynccontextmanager
 async def source(
     url: str, *, key: str = KEY, timeout: float = 30, max_answer: int = 1_000_000
 ) -> AsyncIterator[OcmSource]:
-    opened = OcmSource(OcmSettings(url, Secret(key)), ImportingSettings(100, timeout, max_answer))
+    opened = OcmSource(OcmSettings(url, Secret(key), ""), ImportingSettings(100, timeout, max_answer, 100, 0.2))
     try:
         yield opened
     finally:
         await opened.close()
-
-
-def http(body: object = None, *, status: int = 200, headers: dict[str, str] | None = None) -> bytes:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    lines = [f"HTTP/1.1 {status} Told", "Connection: close", f"Content-Length: {len(content)}"]
-    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
-    return "\r\n".join([*lines, "", ""]).encode() + content
 
 
 def record(number: Any, *, country: str | None = "DE", lat: Any = 50.0, **more: Any) -> dict[str, Any]:
@@ -99,7 +52,7 @@ def record(number: Any, *, country: str | None = "DE", lat: Any = 50.0, **more: 
     return {"ID": number, "AddressInfo": where} | more
 
 
-def fetch(*answers: Answer, cursor: str | None = None, **limits: Any) -> Page:
+def fetch(*answers: Told, cursor: str | None = None, **limits: Any) -> Page:
     async def ask() -> Page:
         async with provider(*answers) as told, source(told.url, **limits) as opened:
             return await opened.fetch(SHARD, cursor)
@@ -130,7 +83,7 @@ def test_pages_follow_the_ids_until_an_answer_is_empty() -> None:
 
 
 def test_a_shard_that_is_empty_from_the_start_ends_at_once() -> None:
-    assert fetch(http([])) == Page((), (), None, last=True)
+    assert fetch(http([])) == Page((), (), None, last=True, covers=IdRange(1))
 
 
 def test_a_short_page_does_not_end_a_shard() -> None:
@@ -215,7 +168,7 @@ def test_the_key_goes_into_a_header_and_nowhere_else() -> None:
 
 def test_each_key_and_each_provider_has_a_budget_of_its_own() -> None:
     def budget(url: str, key: str) -> str:
-        return OcmSource(OcmSettings(url, Secret(key)), ImportingSettings(100, 1, 1)).budget_key
+        return OcmSource(OcmSettings(url, Secret(key), ""), ImportingSettings(100, 1, 1, 100, 0.2)).budget_key
 
     keys = {budget(url, key) for url in ("http://one", "http://two") for key in ("", "a", "b")}
     assert len(keys) == 6
@@ -320,15 +273,8 @@ def test_an_answer_that_is_not_http_is_worth_another_try() -> None:
         fetch(b"220 smtp.example.org ready\r\n\r\n")
 
 
-async def endless(writer: Writer) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n[")
-    while True:
-        writer.write(b" " * 4096)
-        await writer.drain()
-
-
 @pytest.mark.parametrize("answer", [endless, http(b" " * 10_001)])
-def test_an_answer_larger_than_the_bound_is_refused(answer: Answer) -> None:
+def test_an_answer_larger_than_the_bound_is_refused(answer: Told) -> None:
     with pytest.raises(ProviderRejected, match=r"larger than 10000 bytes \(import\.max_answer\)"):
         fetch(answer, max_answer=10_000)
 
@@ -337,26 +283,14 @@ def test_an_answer_of_just_the_bound_is_taken() -> None:
     assert fetch(http(b"[]".ljust(10_000)), max_answer=10_000).last
 
 
-async def dripping(writer: Writer) -> None:
-    writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n[")
-    while True:
-        writer.write(b" ")
-        await writer.drain()
-        await asyncio.sleep(0.01)
-
-
-async def silent(writer: Writer) -> None:
-    await asyncio.wait_for(writer.wait_closed(), 30)
-
-
 @pytest.mark.parametrize("answer", [dripping, silent])
-def test_an_answer_that_takes_too_long_is_cut_off(answer: Answer) -> None:
+def test_an_answer_that_takes_too_long_is_cut_off(answer: Told) -> None:
     with pytest.raises(ProviderUnavailable, match="does not answer"):
         fetch(answer, timeout=0.2)
 
 
 def test_a_plan_has_one_shard_a_country_and_day() -> None:
-    planner = OcmSource(OcmSettings("http://one", Secret("")), ImportingSettings(100, 1, 1))
+    planner = OcmSource(OcmSettings("http://one", Secret(""), ""), ImportingSettings(100, 1, 1, 100, 0.2))
     shards = planner.plan(Scope(("DE", "FR")), date(2026, 2, 21))
     assert [str(shard) for shard in shards] == ["ocm/country:DE/full:2026-02-21", "ocm/country:FR/full:2026-02-21"]
 

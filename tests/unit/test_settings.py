@@ -32,7 +32,7 @@ def test_without_anything_the_defaults_are_in_force() -> None:
     assert settings.snapshots == Path.cwd() / "waypost-data" / "snapshots"
     assert settings.spool == Path.cwd() / "waypost-data" / "spool"
     assert (settings.jobs.lease, settings.ocm.url, settings.warnings) == (30, "https://api.openchargemap.io", ())
-    assert [(limit.count, limit.period) for limit in settings.budget.ocm] == [(2, 1)]
+    assert [(limit.count, limit.period) for limit in settings.budget.limits["ocm"]] == [(2, 1)]
 
 
 def test_waypost_toml_in_this_folder_is_read_where_it_is_there(tmp_path: Path) -> None:

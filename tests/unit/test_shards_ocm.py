@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from waypost.adapters.sources.ocm.client import Answer
+from waypost.adapters.sources.http import Answer
 from waypost.adapters.sources.ocm.settings import OcmSettings
 from waypost.adapters.sources.ocm.source import OcmSource
 from waypost.importing.geography import Box
@@ -31,10 +31,10 @@ class Told(OcmSource):
     """The source, with a provider that has these records, pages of two, and a memory of what it was asked."""
 
     def __init__(self, records: Sequence[dict[str, Any]]) -> None:
-        super().__init__(OcmSettings("http://told", Secret("")), ImportingSettings(2, 1, 1))
+        super().__init__(OcmSettings("http://told", Secret(""), ""), ImportingSettings(2, 1, 1, 100, 0.2))
         self.records = records
         self.asked: list[dict[str, str]] = []
-        self._client.get = self.answer  # type: ignore[method-assign] # stands in for the network
+        self._client.get = self.answer  # type: ignore[method-assign, assignment] # stands in for the network
 
     async def answer(self, path: str, params: dict[str, str]) -> Answer:
         self.asked.append(params)
@@ -44,7 +44,7 @@ class Told(OcmSource):
             for each in self.records
             if each["ID"] > int(params["greaterthanid"]) and (each["DateLastStatusUpdate"] or "") >= since
         ]
-        return Answer(json.dumps(above[: int(params["maxresults"])]).encode(), None)
+        return Answer(json.dumps(above[: int(params["maxresults"])]).encode())
 
     async def walk(self, shard: str) -> list[Page]:
         pages: list[Page] = []
@@ -62,11 +62,11 @@ def walk(shard: str, *records: dict[str, Any]) -> tuple[list[list[int]], Told, l
     return numbers, told, pages
 
 
-def test_a_window_asks_from_its_start_in_order_of_ids_and_is_cut_at_its_end_here() -> None:
+def test_a_window_asks_from_a_little_before_its_start_in_order_of_ids_and_is_cut_at_its_end_here() -> None:
     taken, told, _ = walk(
         HOUR,
-        record(1, "2026-02-21T09:59:00Z"),
-        record(2, "2026-02-21T10:00:00Z"),
+        record(1, "2026-02-21T09:49:00Z"),
+        record(2, "2026-02-21T09:50:00Z"),
         record(3, "2026-02-21T11:00:00Z"),
         record(4, "2026-02-21T12:00:00Z"),
         record(5, "2026-02-22T00:00:00Z"),
@@ -75,7 +75,7 @@ def test_a_window_asks_from_its_start_in_order_of_ids_and_is_cut_at_its_end_here
     assert taken == [[2], [], [6], []]
     assert [asked["greaterthanid"] for asked in told.asked] == ["0", "3", "5", "6"]
     assert {(asked["modifiedsince"], asked["sortby"], asked["countrycode"]) for asked in told.asked} == {
-        ("2026-02-21T10:00:00", "id_asc", "DE")
+        ("2026-02-21T09:50:00", "id_asc", "DE")
     }
 
 

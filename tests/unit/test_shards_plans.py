@@ -192,7 +192,6 @@ def test_what_is_written_is_read() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({}, "say what to import: --country"),
         ({"country": "DE", "bbox": "1,2,3,4"}, "either countries or a box"),
         ({"country": "DE", "since": "yesterday"}, "'yesterday' is not a time with a UTC offset"),
         ({"country": "DE", "since": "2026-02-30T00:00:00Z"}, "is not a time with a UTC offset"),

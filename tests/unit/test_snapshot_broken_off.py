@@ -2,29 +2,23 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from support.places import place
-from waypost.places.place import Place
-from waypost.places.store import PlaceStore
+from support.places import page, writing
+from support.stores import open_backend
 from waypost.roles.snapshots import build_snapshot
+from waypost.scaling.jobs.job import NewJob
 from waypost.serving.builder import SnapshotBuilder
 from waypost.serving.format import Manifest
 from waypost.serving.reader import Generation
 from waypost.serving.shelf import Shelf
-from waypost.settings import load_settings
 
 pytestmark = pytest.mark.anyio
 
-
-class Places:
-    async def scan(self) -> AsyncIterator[Sequence[Place]]:
-        yield [place(1), place(2)]
+SHARD = "ocm/country:DE/full:2026-02-21"
 
 
 async def test_what_it_publishes_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,13 +31,16 @@ async def test_what_it_publishes_is_whole(tmp_path: Path, monkeypatch: pytest.Mo
         return publish(builder, now)
 
     monkeypatch.setattr(SnapshotBuilder, "publish", slowly)
-    settings = load_settings({"data": str(tmp_path)}, environ={})
-    building = asyncio.create_task(build_snapshot(settings, cast("PlaceStore", Places())))
-    await begun.wait()
-    building.cancel()
-    loop.call_soon(go_on.set)
-    with pytest.raises(asyncio.CancelledError):
-        await building
-    current = Shelf(settings.snapshots).current()
+    async with open_backend("sqlite", tmp_path) as backend:
+        await backend.stores.jobs.enqueue([NewJob(SHARD)])
+        [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+        await backend.stores.pages.commit(lease, page(1, 2, last=True), writing())
+        building = asyncio.create_task(build_snapshot(backend.settings, backend.stores))
+        await begun.wait()
+        building.cancel()
+        loop.call_soon(go_on.set)
+        with pytest.raises(asyncio.CancelledError):
+            await building
+    current = Shelf(backend.settings.snapshots).current()
     assert current
     assert Generation.open(current).manifest.count == 2

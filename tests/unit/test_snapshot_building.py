@@ -35,7 +35,7 @@ def leftovers(folder: Path) -> list[str]:
 
 def test_a_built_generation_is_current_and_says_where_it_comes_from(tmp_path: Path) -> None:
     folder = tmp_path / "not" / "there" / "yet"
-    manifest = build(places(3), folder, now=NOW, attribution=["Somebody's data, CC BY 4.0"])
+    manifest = build(places(3), folder, now=NOW, attribution={"sim": "Somebody's data, CC BY 4.0", "other": "?"})
     assert Shelf(folder).current() == folder / manifest.generation
     assert manifest.generation.startswith("20261115T091500Z-")
     assert (manifest.count, manifest.sources, manifest.created_at) == (3, ("sim",), NOW)

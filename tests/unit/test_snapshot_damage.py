@@ -29,7 +29,7 @@ def everything(generation: Generation) -> bytes:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("snapshots")
-    return folder / build(PLACES, folder, now=NOW, attribution=["Somebody's data"]).generation
+    return folder / build(PLACES, folder, now=NOW, attribution={"sim": "Somebody's data"}).generation
 
 
 @pytest.fixture

@@ -146,6 +146,7 @@ def test_an_empty_generation_answers_with_nothing() -> None:
             "type": "FeatureCollection",
             "numberMatched": 0,
             "numberReturned": 0,
+            "attribution": [],
             "features": [],
         }
 

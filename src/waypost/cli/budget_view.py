@@ -4,9 +4,16 @@ from rich.table import Table
 
 from waypost.bootstrap import open_budget, open_source
 from waypost.cli.live import display, look_repeatedly
+from waypost.kernel.errors import AskedWrongly
 from waypost.roles.running import Stop
 from waypost.scaling.ratelimit.view import BudgetView, LimitView, view_of
 from waypost.settings import Settings
+
+
+class NoBudget(AskedWrongly):
+    """A source that asks nobody has no budget."""
+
+    slug = "no-budget"
 
 
 async def show_budget(
@@ -14,6 +21,8 @@ async def show_budget(
 ) -> None:
     async with open_source(source, settings) as opened, open_budget(settings, must_exist=True) as budget:
         key, rules = opened.budget_key, settings.budget.rules[opened.name]
+        if key is None:
+            raise NoBudget(f"the source {opened.name} asks nobody, so that it has no budget", parameter="source")
 
         async def look() -> BudgetView:
             return view_of(key, await budget.look(key), rules)

@@ -11,8 +11,13 @@ group = Group(
 )
 
 
-@group.command("show", examples=("waypost budget show", "waypost budget show --watch", "waypost budget show --json"))
-@click.option("--source", default="ocm", show_default=True, help="The source whose provider is asked.")
+@group.command(
+    "show",
+    examples=("waypost budget show", "waypost budget show --watch", "waypost budget show --source lighthouses --json"),
+)
+@click.option(
+    "--source", default="ocm", show_default=True, help="The source whose provider is asked, or its .toml file."
+)
 @click.option("--watch", is_flag=True, help="Look again and again, until Ctrl-C.")
 @click.option("--every", default="1s", show_default=True, help="With --watch: how often to look.")
 @click.option("--times", type=click.IntRange(1), help="With --watch: look so many times, then end.")
@@ -27,7 +32,7 @@ def show(load: Load, source: str, every: str, times: int | None, *, watch: bool,
     from waypost.cli.live import read_every
     from waypost.roles.running import run as run_role
 
-    seconds, settings = read_every(every), load()
+    seconds, settings = read_every(every), load({"source": source})
     looks = times if watch else 1
     _, stop = run_role(lambda stop: show_budget(settings, source, stop, every=seconds, times=looks, as_json=as_json))
     return stop.exit_code

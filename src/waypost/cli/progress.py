@@ -3,8 +3,14 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
+
+import msgspec
 
 from waypost.importing.progress import Progress
+from waypost.kernel.clock import monotonic
+
+_EVENT_SECONDS = 1.0
 
 
 @contextmanager
@@ -25,8 +31,14 @@ def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 @contextmanager
-def importing(name: str) -> Iterator[Callable[[Progress], None]]:
-    """Shards, places, requests a second, the part of the budget in use, and the time left."""
+def importing(name: str, *, as_json: bool = False) -> Iterator[Callable[[Progress], None]]:
+    """Shards, leases, places, errors, requests a second, the part of the budget in use, and the time left.
+
+    For machines, the same as events on the standard output, one JSON document a line.
+    """
+    if as_json:
+        yield _JsonImport().show
+        return
     if not sys.stderr.isatty():
         yield _PlainImport().show
         return
@@ -60,11 +72,26 @@ class _PlainImport:
             print(sentence(progress), file=sys.stderr, flush=True)  # noqa: T201 - this is the display
 
 
+class _JsonImport:
+    """An event when another shard is done, and at most one a second in between."""
+
+    def __init__(self) -> None:
+        self._done, self._at = -1, 0.0
+
+    def show(self, progress: Progress) -> None:
+        now = monotonic()
+        if progress.shards_done != self._done or now >= self._at + _EVENT_SECONDS:
+            self._done, self._at = progress.shards_done, now
+            event = {"event": "progress", **asdict(progress)}
+            print(msgspec.json.encode(event).decode(), flush=True)  # noqa: T201 - this is the display
+
+
 def sentence(progress: Progress) -> str:
+    errors = f", {progress.errors} errors" if progress.errors else ""
     left = "" if progress.seconds_left is None else f", {_duration(progress.seconds_left)} left"
     return (
-        f"{progress.shards_done}/{progress.shards_total} shards, {progress.places} places,"
-        f" {progress.requests_per_second:.1f} requests/s ({progress.budget_use:.0%} of budget){left}"
+        f"{progress.shards_done}/{progress.shards_total} shards ({progress.leases} leased), {progress.places} places,"
+        f" {progress.requests_per_second:.1f} requests/s ({progress.budget_use:.0%} of budget){errors}{left}"
     )
 
 

@@ -32,7 +32,7 @@ def build(load: Load, *, as_json: bool) -> None:
 
         async with open_stores(settings, must_exist=True) as stores:
             with counting("places", await stores.places.count()) as on_progress:
-                return await build_snapshot(settings, stores.places, on_progress)
+                return await build_snapshot(settings, stores, on_progress)
 
     manifest = asyncio.run(work())
     if as_json:

@@ -1,9 +1,14 @@
 """The import engine: from a leased job, page by page, to a finished shard."""
 
-from waypost.importing.pages import PageStore
-from waypost.importing.source import Page, ProviderRefused, Source
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from waypost.importing.imports import ImportStore
+from waypost.importing.pages import PageStore, Writing
+from waypost.importing.settings import ImportingSettings
+from waypost.importing.source import EmptyPage, Page, ProviderRefused, Source, StuckCursor
 from waypost.kernel.clock import monotonic
-from waypost.kernel.errors import TerminalError
+from waypost.kernel.errors import NotNow, TerminalError
 from waypost.scaling.jobs.job import Held, LeaseLost
 from waypost.scaling.jobs.shards import ShardKey
 from waypost.scaling.ratelimit.budget import Budget
@@ -13,56 +18,136 @@ from waypost.telemetry.metrics import PLACES_WRITTEN
 log = get_logger("importing")
 
 
-class StuckCursor(TerminalError):
-    """The provider's next page starts where this one did, so that the shard would never end."""
+class PagesBound(NotNow):
+    """A shard had as many pages as one worker takes in a row, and cannot be cut; the next one goes on with it."""
 
-    slug = "stuck-cursor"
+    slug = "pages-bound"
+
+
+class Truncated(TerminalError):
+    """The provider sends only a part of what a shard has, and the shard cannot be cut any smaller."""
+
+    slug = "truncated"
+
+
+@dataclass
+class _Visit:
+    """One worker's time with a shard: which cursors it has seen, and when it last wrote something down."""
+
+    held: Held
+    shard: ShardKey
+    most_removed: float
+    pages: int = 0
+    cursors: set[str | None] = field(default_factory=set)
+    noted_at: float = field(default_factory=monotonic)
+
+    def note_time(self) -> None:
+        now = monotonic()
+        self.held.counted["milliseconds"] += round((now - self.noted_at) * 1000)
+        self.noted_at = now
 
 
 class Engine:
     """Handles import jobs for one source. Its `work` is what a worker calls with each job it holds."""
 
-    def __init__(self, source: Source, pages: PageStore, budget: Budget, *, max_wait: float) -> None:
+    def __init__(
+        self,
+        source: Source,
+        pages: PageStore,
+        imports: ImportStore,
+        budget: Budget,
+        *,
+        settings: ImportingSettings,
+        max_wait: float,
+    ) -> None:
         self._source = source
         self._pages = pages
+        self._imports = imports
         self._budget = budget
+        self._settings = settings
         self._max_wait = max_wait
 
     async def work(self, held: Held) -> None:
-        shard = ShardKey.parse(held.lease.shard)
         lease = await self._pages.begin(held.lease)
         if lease is None:
             return
         held.lease = lease
-        while not await self._bring_a_page(held, shard):
-            pass
+        shard = ShardKey.parse(lease.shard)
+        visit = _Visit(held, shard, await self._most_removed(shard))
+        try:
+            while not await self._bring_a_page(visit):
+                pass
+        finally:
+            visit.note_time()
         log.debug("shard done", shard=str(shard))
 
-    async def _bring_a_page(self, held: Held, shard: ShardKey) -> bool:
-        """Ask within the budget, and commit what came; true when it was the shard's last."""
-        await self._budget.acquire(self._source.budget_key, max_wait=self._max_wait)
+    async def _most_removed(self, shard: ShardKey) -> float:
+        """Somebody may have allowed the import that a refresh belongs to to remove as much as it likes."""
+        if "refresh" in shard.axes:
+            found = await self._imports.get(shard["refresh"])
+            if found and found.scope.allow_mass_delete:
+                return 1.0
+        return self._settings.most_removed
+
+    async def _bring_a_page(self, visit: _Visit) -> bool:
+        """Ask within the budget, and commit what came; true when the shard has ended."""
+        held, shard = visit.held, visit.shard
+        if self._source.budget_key:
+            await self._budget.acquire(self._source.budget_key, max_wait=self._max_wait)
         if monotonic() >= held.deadline:
             raise LeaseLost(f"the lease on {shard} ran out while waiting for its turn")
         requested_at = await self._pages.now()
         page = await self._ask(held, shard)
-        committed = await self._pages.commit(held.lease, page, requested_at=requested_at, counted=held.counted)
+        _refuse_endless(visit, page)
+        visit.pages += 1
+        is_enough = visit.pages >= self._settings.max_pages and not page.last
+        parts = self._parts(shard, page) if page.truncated or is_enough else ()
+        visit.note_time()
+        writing = Writing(
+            requested_at=requested_at,
+            counted=held.counted,
+            extent=self._source.extent(shard),
+            parts=[str(part) for part in parts],
+            most_removed=visit.most_removed,
+        )
+        committed = await self._pages.commit(held.lease, page, writing)
         held.progressed(page.cursor)
         held.ended = committed.ended
         for change, count in committed.changes.items():
             PLACES_WRITTEN.labels(change).inc(count)
-        return page.last
+        if is_enough and not parts:
+            raise PagesBound(f"{shard}: {visit.pages} pages in a row (import.max_pages)", retry_in=0.0)
+        return page.last or bool(parts)
 
     async def _ask(self, held: Held, shard: ShardKey) -> Page:
+        key = self._source.budget_key
         held.counted["requests"] += 1
         try:
             page = await self._source.fetch(shard, held.lease.cursor)
         except ProviderRefused as refusal:
             held.counted["refusals"] += 1
-            refusal.retry_in = await self._budget.penalise(self._source.budget_key, refusal.retry_after)
+            if key:
+                refusal.retry_in = await self._budget.penalise(key, refusal.retry_after)
             raise
-        self._budget.succeeded(self._source.budget_key)
-        if page.advice:
-            await self._budget.advise(self._source.budget_key, page.advice)
-        if not page.last and page.cursor == held.lease.cursor:
-            raise StuckCursor(f"{shard}: the page after {held.lease.cursor} leads to itself")
+        if key:
+            self._budget.succeeded(key)
+            if page.advice:
+                await self._budget.advise(key, page.advice)
         return page
+
+    def _parts(self, shard: ShardKey, page: Page) -> Sequence[ShardKey]:
+        parts = self._source.rest(shard, page)
+        if page.truncated and not parts:
+            raise Truncated(f"{shard}: the provider has more than it sends, and the shard cannot be cut any smaller")
+        return parts
+
+
+def _refuse_endless(visit: _Visit, page: Page) -> None:
+    """A page must lead on, or the shard would never end."""
+    if page.last or page.truncated:
+        return
+    visit.cursors.add(visit.held.lease.cursor)
+    if page.cursor in visit.cursors:
+        raise StuckCursor(f"{visit.shard}: the page after {visit.held.lease.cursor} leads back to {page.cursor}")
+    if page.is_empty:
+        raise EmptyPage(f"{visit.shard}: the page after {visit.held.lease.cursor} is empty, and yet has a next one")

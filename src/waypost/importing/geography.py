@@ -24,6 +24,8 @@ PLAN_DEPTH = 10
 MOST_CELLS = 16
 # Where many places share one spot, smaller cells would not part them: from here on they are cut by id.
 FLOOR_DEPTH = 14
+# Deep enough that codes could part places which no cell does, and small enough for numbers of 18 digits.
+CODE_DEPTH = 24
 
 _NAME = re.compile(rf"q([0-3]{{0,{FLOOR_DEPTH}}})", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*", re.ASCII)
@@ -104,6 +106,13 @@ class Cell:
     def holds(self, lat: float, lon: float) -> bool:
         return cell_of(lat, lon, self.depth) == self
 
+    @property
+    def codes(self) -> range:
+        """The codes of all points in it: a cell is one run of numbers, and its quarters are the quarters of that."""
+        below = 4 ** (CODE_DEPTH - self.depth)
+        first = int(self.path or "0", 4) * below
+        return range(first, first + below)
+
     def quarters(self) -> tuple["Cell", ...]:
         """Its four cells, or nothing at the floor."""
         return tuple(Cell(self.path + digit) for digit in "0123") if self.depth < FLOOR_DEPTH else ()
@@ -112,6 +121,11 @@ class Cell:
 def cell_of(lat: float, lon: float, depth: int) -> Cell:
     """The one cell of this depth that a point is in."""
     return _cell(_index(lon, EAST, depth), _index(lat, NORTH, depth), depth)
+
+
+def code_of(lat: float, lon: float) -> int:
+    """A point's number along the quadtree, such that points in one cell have numbers in one run."""
+    return int(cell_of(lat, lon, CODE_DEPTH).path, 4)
 
 
 def cover(box: Box) -> list[Cell]:

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from waypost.importing.source import Scope
-from waypost.scaling.jobs.job import Tally
+from waypost.scaling.jobs.job import UNFINISHED, Job, Tally
 
 ImportStatus = Literal["running", "done", "failed", "cancelled"]
 
@@ -49,6 +49,34 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
 
 
+class ShardReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What the work on one shard came to; `seconds` is the time that workers spent on it."""
+
+    shard: str
+    status: str
+    seconds: float
+    requests: int
+    retries: int
+    refusals: int
+    added: int
+    changed: int
+    unchanged: int
+    removed: int
+    rejected: int
+    last_error_code: str | None
+    last_error_message: str | None
+
+    @property
+    def places(self) -> int:
+        return self.added + self.changed + self.unchanged
+
+
+class DetailedReport(Report, frozen=True, kw_only=True):
+    """What an import did, with each of its shards in the order of the plan."""
+
+    by_shard: Sequence[ShardReport]
+
+
 class ImportStore(Protocol):
     async def start(self, started: Import) -> None: ...
 
@@ -61,11 +89,23 @@ class ImportStore(Protocol):
         ...
 
 
+def status_by_jobs(tally: Tally) -> ImportStatus:
+    """Running while it waits for a job, whoever works on it; a job that it has cancelled can only be its own wish."""
+    if tally.unfinished or not tally.total:
+        return "running"
+    if tally.jobs.get("cancelled"):
+        return "cancelled"
+    return "failed" if tally.jobs.get("dead") else "done"
+
+
 def standing(known: Import, tally: Tally) -> Standing:
-    """By its jobs, with which others may have gone on since it was written down; once they are pruned, by that."""
+    """By its jobs, with which others may have gone on since it was written down; once they are pruned, by that.
+
+    What was cancelled stays so, whatever others do with its jobs.
+    """
     status = known.status
-    if tally.total and not tally.unfinished:
-        status = "failed" if tally.jobs.get("dead") else "done"
+    if status != "cancelled" and tally.total and not tally.unfinished:
+        status = status_by_jobs(tally)
     shards: dict[str, int] = {name: count for name, count in tally.jobs.items() if count}
     return Standing(known.id, known.source, known.scope, status, known.started_at, known.finished_at, shards)
 
@@ -77,11 +117,36 @@ def report(import_id: str, tally: Tally, seconds: float) -> Report:
         added=counted.get("added", 0),
         changed=counted.get("changed", 0),
         unchanged=counted.get("unchanged", 0),
-        removed=0,
+        removed=counted.get("removed", 0),
         rejected=counted.get("rejected", 0),
         requests=counted.get("requests", 0),
         retries=counted.get("retries", 0),
         refusals=counted.get("refusals", 0),
         shards={status: count for status, count in tally.jobs.items() if count},
         seconds=round(seconds, 3),
+    )
+
+
+def detailed(brief: Report, jobs: Sequence[Job], *, cancelled: bool) -> DetailedReport:
+    """With each job. What a cancelled import waits for no more is cancelled for it, also while others want it."""
+    shards = [_shard_report(job, "cancelled" if cancelled and job.status in UNFINISHED else job.status) for job in jobs]
+    return DetailedReport(**msgspec.structs.asdict(brief), by_shard=shards)
+
+
+def _shard_report(job: Job, status: str) -> ShardReport:
+    counted = job.counters
+    return ShardReport(
+        shard=job.shard,
+        status=status,
+        seconds=counted.get("milliseconds", 0) / 1000,
+        requests=counted.get("requests", 0),
+        retries=counted.get("retries", 0),
+        refusals=counted.get("refusals", 0),
+        added=counted.get("added", 0),
+        changed=counted.get("changed", 0),
+        unchanged=counted.get("unchanged", 0),
+        removed=counted.get("removed", 0),
+        rejected=counted.get("rejected", 0),
+        last_error_code=job.last_error_code,
+        last_error_message=job.last_error_message,
     )

@@ -1,6 +1,7 @@
 """From a scope to the keys of its shards, checked before anybody is asked."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date
 from itertools import islice
 
@@ -45,17 +46,17 @@ class Plan(msgspec.Struct, frozen=True):
 def describe(source: str, shards: Sequence[ShardKey], limits: Sequence[Limit]) -> Plan:
     """One request checks the key, and each shard takes one at least: the empty answer that proves its end."""
     requests = len(shards) + 1
-    seconds = max((requests - limit.burst) * limit.interval for limit in limits)
+    seconds = max(((requests - limit.burst) * limit.interval for limit in limits), default=0.0)
     return Plan(source, tuple(map(str, shards)), len(shards), requests, round(max(seconds, 0.0), 1))
 
 
 def shards_of(
-    scope: Scope, day: date, import_id: str | None, *, source: str, plans: Collection[PlanAxis]
+    scope: Scope, day: date, import_id: str | None, *, source: str, plans: AbstractSet[PlanAxis]
 ) -> list[ShardKey]:
     """Geography first, then time: a key for each area and period, in an order that does not depend on anything else."""
     _refuse_unsupported(scope, source=source, plans=plans)
-    periods = _periods(scope, day, import_id)
-    keys = (ShardKey(source, (area, period)) for area in _areas(scope) for period in periods)
+    periods = periods_of(scope, day, import_id)
+    keys = (ShardKey(source, (*area, period)) for area in _areas(scope) for period in periods)
     shards = list(islice(keys, MOST_SHARDS + 1))
     if len(shards) > MOST_SHARDS:
         raise BadScope(
@@ -64,28 +65,33 @@ def shards_of(
     return shards
 
 
-def _refuse_unsupported(scope: Scope, *, source: str, plans: Collection[PlanAxis]) -> None:
+def _refuse_unsupported(scope: Scope, *, source: str, plans: AbstractSet[PlanAxis]) -> None:
     wanted: dict[PlanAxis, bool] = {
         "country": bool(scope.countries),
         "box": scope.bbox is not None,
         "window": scope.since is not None,
     }
+    areas = " or ".join(_FLAGS[name] for name in sorted(plans & _FLAGS.keys()) if name != "window")
+    if not scope.countries and not scope.bbox and "all" not in plans:
+        example = "--country DE,FR" if "country" in plans else "--bbox W,S,E,N"
+        raise BadScope(f"say what to import: {example}", parameter="country")
     for axis, is_wanted in wanted.items():
         if is_wanted and axis not in plans:
-            areas = " or ".join(_FLAGS[name] for name in sorted(plans) if name != "window")
-            advice = f"leave {_FLAGS[axis]} out" if axis == "window" else f"use {areas} instead of {_FLAGS[axis]}"
+            leave_out = axis == "window" or not areas
+            advice = f"leave {_FLAGS[axis]} out" if leave_out else f"use {areas} instead of {_FLAGS[axis]}"
             raise UnsupportedScope(
                 f"the source {source} cannot import by {axis}; {advice}", parameter=_FLAGS[axis].removeprefix("--")
             )
 
 
-def _areas(scope: Scope) -> list[tuple[str, str]]:
+def _areas(scope: Scope) -> list[tuple[tuple[str, str], ...]]:
     if scope.bbox:
-        return [("box", str(cell)) for cell in geography.cover(scope.bbox)]
-    return [("country", code) for code in scope.countries]
+        return [(("box", str(cell)),) for cell in geography.cover(scope.bbox)]
+    return [(("country", code),) for code in scope.countries] or [()]
 
 
-def _periods(scope: Scope, day: date, import_id: str | None) -> list[tuple[str, str]]:
+def periods_of(scope: Scope, day: date, import_id: str | None) -> list[tuple[str, str]]:
+    """The last part of the keys: windows, the import that a refresh belongs to, or the day of a full import."""
     if scope.since and scope.until:
         covering = windows.cover(scope.since, scope.until, scope.window)
         return [("window", str(window)) for window in islice(covering, MOST_SHARDS + 1)]

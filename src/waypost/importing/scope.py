@@ -18,6 +18,7 @@ def read_scope(
     until: str | None = None,
     window: str | None = None,
     refresh: bool = False,
+    allow_mass_delete: bool = False,
 ) -> Scope:
     """What was asked for, or BadScope. Without `until`, time goes up to the last whole hour."""
     if window is not None and since is None:
@@ -31,6 +32,7 @@ def read_scope(
         until=_last_whole_hour(start, now) if start and not end else end,
         window=_read_grid(window) if window is not None else GRIDS[-1],
         refresh=refresh,
+        allow_mass_delete=allow_mass_delete,
     )
     if scope.until:
         _refuse_unfinished(scope.until, now)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from waypost.kernel.configuration import setting
-from waypost.kernel.quantities import parse_count, parse_duration, parse_size
+from waypost.kernel.quantities import parse_count, parse_duration, parse_share, parse_size
 
 
 @dataclass(frozen=True)
@@ -14,4 +14,16 @@ class ImportingSettings:
     timeout: float = setting("import.timeout", "60s", parse=parse_duration, explain="longest time for one answer")
     max_answer: int = setting(
         "import.max_answer", "64m", parse=parse_size, explain="largest answer taken from a provider"
+    )
+    max_pages: int = setting(
+        "import.max_pages",
+        "100",
+        parse=parse_count(1, 100_000),
+        explain="pages after which a shard is split, or given to the next worker",
+    )
+    most_removed: float = setting(
+        "import.most_removed",
+        "20%",
+        parse=parse_share,
+        explain="share of a shard's places that a refresh removes without --allow-mass-delete",
     )

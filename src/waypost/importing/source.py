@@ -1,14 +1,16 @@
 """A source is our client for one kind of provider: it plans shards and fetches pages."""
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Literal, Protocol
 
 import msgspec
 
-from waypost.importing.cuts import Axis
+from waypost.importing.cuts import Axis, IdRange
 from waypost.importing.geography import Box
 from waypost.importing.windows import Grid
 from waypost.kernel.errors import AskedWrongly, Forbidden, NotNow, TerminalError, TransientError
+from waypost.places.licence import Licence
 from waypost.places.place import Place
 from waypost.scaling.jobs.shards import ShardKey
 from waypost.scaling.ratelimit.budget import Advice
@@ -42,6 +44,24 @@ class OutsideScope(TerminalError):
     slug = "outside-scope"
 
 
+class StuckCursor(TerminalError):
+    """The provider's next page starts where an earlier one did, so that the shard would never end."""
+
+    slug = "stuck-cursor"
+
+
+class EmptyPage(TerminalError):
+    """The provider sent nothing, and yet says that there is more."""
+
+    slug = "empty-page"
+
+
+class BadCursor(TerminalError):
+    """A job's cursor was not written by this release's source."""
+
+    slug = "bad-cursor"
+
+
 class BadScope(AskedWrongly):
     """A scope cannot be read, or contradicts itself."""
 
@@ -49,9 +69,10 @@ class BadScope(AskedWrongly):
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """What to import: all of some countries or of a box, or what changed there in `[since, until)`.
+    """What to import: all there is, or all of some countries or of a box, or what changed there in `[since, until)`.
 
-    `window` is the largest grid that the time is cut on. `refresh` asks for everything again, whatever was done before.
+    `window` is the largest grid that the time is cut on. `refresh` asks for everything again, whatever was done before,
+    and with `allow_mass_delete` it removes whatever the provider no longer has, however much that is.
     """
 
     countries: tuple[str, ...] = ()
@@ -60,10 +81,9 @@ class Scope(msgspec.Struct, frozen=True):
     until: datetime | None = None
     window: Grid = "1mo"
     refresh: bool = False
+    allow_mass_delete: bool = False
 
     def __post_init__(self) -> None:
-        if not self.countries and not self.bbox:
-            raise BadScope("say what to import: --country DE,FR", parameter="country")
         if self.countries and self.bbox:
             raise BadScope("a scope has either countries or a box, not both", parameter="bbox")
         if self.until and not self.since:
@@ -74,26 +94,44 @@ class Scope(msgspec.Struct, frozen=True):
             raise BadScope("the window ends before it starts: --since must be earlier than --until", parameter="until")
         if self.refresh and self.since:
             raise BadScope("--refresh asks for everything, --since for what changed: choose one", parameter="refresh")
+        if self.allow_mass_delete and not self.refresh:
+            raise BadScope("--allow-mass-delete goes with --refresh, which finds deletions", parameter="refresh")
+
+
+class Extent(msgspec.Struct, frozen=True):
+    """Where the places of a shard lie: in an area of a source (all of it, when empty), in a range of numbers there."""
+
+    source: str
+    area: str = ""
+    numbers: IdRange = IdRange()
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """One place with the provider's record as it came."""
+    """One place with the provider's record as it came, and its number in the order in which the source reads."""
 
     place: Place
     record: bytes
+    number: int = 0
 
 
 class Reject(msgspec.Struct, frozen=True):
-    """A record that could not be understood, with the reason; it is kept, counted and shown."""
+    """A record that could not be understood, with the reason; it is kept, counted and shown.
+
+    The external id, where that much is known, keeps us from taking the place it was before for deleted.
+    """
 
     record: bytes
     reason: str
+    external_id: str | None = None
 
 
 class Page(msgspec.Struct, frozen=True):
     """What one request brought. `cursor` is where the next page starts; `last` says that there is none.
 
-    `advice` is what the provider said about how much more it would like to be asked.
+    `advice` is what the provider said about how much more it would like to be asked, `received` how many records its
+    answer had, whether or not we keep them. `covers` are the numbers of which this page has everything that there is:
+    what we hold of them, and the page lacks, is gone. A page is `truncated` when the provider had more and will not
+    tell us, whatever we ask next.
     """
 
     fetched: tuple[Fetched, ...]
@@ -101,15 +139,32 @@ class Page(msgspec.Struct, frozen=True):
     cursor: str | None
     last: bool
     advice: Advice | None = None
+    received: int | None = None
+    covers: IdRange | None = None
+    truncated: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.fetched or self.rejects or self.received)
+
+    @property
+    def hides_some(self) -> bool:
+        """Whether it has records that tell no id: whatever is missing may be one of them."""
+        return any(reject.external_id is None for reject in self.rejects)
 
 
-# Along what a source can plan: all of a country or a box, and there what changed in a window.
-PlanAxis = Literal["country", "box", "window"]
+# Along what a source can plan: all there is, all of a country or a box, and there what changed in a window.
+PlanAxis = Literal["all", "country", "box", "window"]
 
 
 class Source(Protocol):
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """How shard keys and external ids begin: lower-case letters, digits and hyphens."""
+        ...
+
+    @property
+    def licence(self) -> Licence: ...
 
     @property
     def provider(self) -> str:
@@ -117,8 +172,11 @@ class Source(Protocol):
         ...
 
     @property
-    def budget_key(self) -> str:
-        """What the budget is counted by: the provider and a hash of our key, never the key itself."""
+    def budget_key(self) -> str | None:
+        """What the budget is counted by: the source's name, ":" and a hash of our key, never the key itself.
+
+        None where nobody is asked, as for local files.
+        """
         ...
 
     @property
@@ -141,3 +199,15 @@ class Source(Protocol):
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
         """The shard's next page. Raises BadShardKey for a shard that this source did not plan."""
         ...
+
+    def extent(self, shard: ShardKey) -> Extent:
+        """Where the places of a shard lie, whatever its period is."""
+        ...
+
+    def rest(self, shard: ShardKey, page: Page) -> Sequence[ShardKey]:
+        """Shards that hold exactly what is left of this one after the page, for several workers; none, if it cannot be
+        cut. After a truncated page, that is all of it.
+        """
+        ...
+
+    async def close(self) -> None: ...

@@ -13,6 +13,8 @@ Grid = Literal["1h", "1d", "1mo"]
 GRIDS: tuple[Grid, ...] = ("1h", "1d", "1mo")
 
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
+# Providers show a change some time after the time that they give it.
+_OVERLAP = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,15 @@ class Window:
 
     def __contains__(self, moment: datetime) -> bool:
         return self.start <= moment < self.end
+
+    @property
+    def asks_from(self) -> datetime:
+        """Some time before its start: what a provider showed too late for the window before is found in this one."""
+        return self.start - _OVERLAP
+
+    def reaches(self, moment: datetime) -> bool:
+        """Whether a record of that time is taken by whoever works on this window."""
+        return self.asks_from <= moment < self.end
 
     @classmethod
     def parse(cls, text: str) -> "Window":

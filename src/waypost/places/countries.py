@@ -1,5 +1,7 @@
 """ISO 3166-1: the countries there are, so that a misspelt one is noticed before a provider ignores it."""
 
+from functools import cache
+
 NAMES = {
     code: name
     for line in """
@@ -38,3 +40,27 @@ VU Vanuatu|WF Wallis and Futuna|WS Samoa|YE Yemen|YT Mayotte|ZA South Africa|ZM 
     for entry in line.split("|")
     for code, _, name in [entry.partition(" ")]
 }
+
+# The three-letter codes, in the order of the two-letter ones above.
+_THREE_LETTERS = """
+AND ARE AFG ATG AIA ALB ARM AGO ATA ARG ASM AUT AUS ABW ALA AZE BIH BRB BGD BEL BFA BGR BHR BDI BEN BLM BMU BRN BOL BES
+BRA BHS BTN BVT BWA BLR BLZ CAN CCK COD CAF COG CHE CIV COK CHL CMR CHN COL CRI CUB CPV CUW CXR CYP CZE DEU DJI DNK DMA
+DOM DZA ECU EST EGY ESH ERI ESP ETH FIN FJI FLK FSM FRO FRA GAB GBR GRD GEO GUF GGY GHA GIB GRL GMB GIN GLP GNQ GRC SGS
+GTM GUM GNB GUY HKG HMD HND HRV HTI HUN IDN IRL ISR IMN IND IOT IRQ IRN ISL ITA JEY JAM JOR JPN KEN KGZ KHM KIR COM KNA
+PRK KOR KWT CYM KAZ LAO LBN LCA LIE LKA LBR LSO LTU LUX LVA LBY MAR MCO MDA MNE MAF MDG MHL MKD MLI MMR MNG MAC MNP MTQ
+MRT MSR MLT MUS MDV MWI MEX MYS MOZ NAM NCL NER NFK NGA NIC NLD NOR NPL NRU NIU NZL OMN PAN PER PYF PNG PHL PAK POL SPM
+PCN PRI PSE PRT PLW PRY QAT REU ROU SRB RUS RWA SAU SLB SYC SDN SWE SGP SHN SVN SJM SVK SLE SMR SEN SOM SUR SSD STP SLV
+SXM SYR SWZ TCA TCD ATF TGO THA TJK TKL TLS TKM TUN TON TUR TTO TUV TWN TZA UKR UGA UMI USA URY UZB VAT VCT VEN VGB VIR
+VNM VUT WLF WSM YEM MYT ZAF ZMB ZWE
+""".split()  # noqa: SIM905 - a table reads better
+
+
+@cache
+def _by_three_letters() -> dict[str, str]:
+    return dict(zip(_THREE_LETTERS, NAMES, strict=True))
+
+
+def country_code(text: str) -> str | None:
+    """The two-letter code from a code of two letters or three, in any case; None for what is no country's."""
+    code = text.strip().upper()
+    return code if code in NAMES else _by_three_letters().get(code)

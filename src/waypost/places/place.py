@@ -1,5 +1,6 @@
 """A place: one point of interest, normalised, with the provider's record kept beside it."""
 
+import hashlib
 import uuid
 from datetime import datetime
 from typing import Any, Literal
@@ -10,6 +11,7 @@ from waypost.kernel.clock import to_text
 
 # Never change it: every place's id is derived from it.
 _NAMESPACE = uuid.UUID("6f0c54a1-6b0e-5d8e-9a39-8f0f6b7f4c1d")
+_NAMESPACE_BYTES = _NAMESPACE.bytes
 
 Status = Literal["operational", "limited", "planned", "closed", "unknown"]
 
@@ -27,12 +29,25 @@ class Connector(msgspec.Struct, frozen=True):
     count: int = 1
 
 
+# What a source may say about a place beyond what all places have.
+Extra = str | int | float | bool | None
+
+
 class Attributes(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What matters about a place of its kind; for charging, what plugs it has and how fast they are."""
+    """What matters about a place of its kind; for charging, what plugs it has and how fast they are.
+
+    `extra` is what else its source says, by names of the source's own.
+    """
 
     connectors: tuple[Connector, ...] = ()
     power_kw: float | None = None
     points: int | None = None
+    extra: dict[str, Extra] = {}
+
+    def flat(self) -> dict[str, Any]:
+        """As JSON has them: the source's own beside ours."""
+        ours = {name: value for name, value in msgspec.to_builtins(self).items() if name != "extra"}
+        return self.extra | ours
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +71,23 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 def place_id(external_id: str) -> uuid.UUID:
     """The stable id of the place that a provider knows by this external id, such as `ocm:2388`."""
-    return uuid.uuid5(_NAMESPACE, external_id)
+    return uuid.UUID(bytes=place_id_bytes(external_id))
+
+
+def place_id_bytes(external_id: str) -> bytes:
+    """Its 16 bytes: what `uuid.uuid5` makes of the two, in a third of the time."""
+    digest = bytearray(hashlib.sha1(_NAMESPACE_BYTES + external_id.encode(), usedforsecurity=False).digest()[:16])
+    digest[6] = digest[6] & 0x0F | 0x50
+    digest[8] = digest[8] & 0x3F | 0x80
+    return bytes(digest)
+
+
+def read_id(text: str) -> uuid.UUID:
+    """A place's id from itself or from an external id."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return place_id(text)
 
 
 def to_properties(place: Place) -> dict[str, Any]:
@@ -72,7 +103,7 @@ def to_properties(place: Place) -> dict[str, Any]:
         "operator": place.operator,
         "categories": place.categories,
         "status": place.status,
-        "attributes": place.attributes,
+        "attributes": place.attributes.flat() if place.attributes.extra else place.attributes,
         "provider_updated_at": to_text(place.provider_updated_at) if place.provider_updated_at else None,
     }
 

@@ -22,7 +22,7 @@ class Chores:
     async def work(self, held: Held) -> None:
         key = ShardKey.parse(held.lease.shard)
         if key.axes == (SNAPSHOT,):
-            manifest = await build_snapshot(self._settings, self._stores.places)
+            manifest = await build_snapshot(self._settings, self._stores)
             log.info("snapshot built", generation=manifest.generation, places=manifest.count)
         elif key.axes == (PRUNE, OLDER):
             held.counted["pruned"] = await self._stores.jobs.prune(older_than=_read_age(key))

@@ -92,7 +92,8 @@ class Scheduler:
         assert promised.covered_until
         assert promised.promised_until
         keys = schedule.keys(promised.covered_until, promised.promised_until)
-        new = await self._jobs.enqueue([NewJob(str(key)) for key in keys])
+        # In a group, so that nobody who cancels an import cancels what the schedule wants too.
+        new = await self._jobs.enqueue([NewJob(str(key)) for key in keys], group=f"schedule:{name}")
         SCHEDULE_ENQUEUED.labels(name).inc(new)
         if new:  # nothing is new where another scheduler was quicker
             log.info("enqueued", schedule=name, jobs=new, covered_until=to_text(promised.promised_until))

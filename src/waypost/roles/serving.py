@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from starlette.types import ASGIApp
 
-from waypost.bootstrap import Stores, open_stores
+from waypost.bootstrap import Stores, open_stores, refuse_without_links
 from waypost.kernel.errors import WaypostError
 from waypost.kernel.tasks import end
 from waypost.roles.listening import HttpServer, address, listen
@@ -92,6 +92,8 @@ async def links_part(settings: Settings, stores: Stores) -> AsyncIterator[Sharin
 
 async def serve_role(settings: Settings, stop: Stop, on_up: OnUp, *, places: bool, links: bool, moves_on: bool) -> None:
     """`waypost serve places`, `links` or `all`."""
+    if links:
+        refuse_without_links(settings)
     sock = listen(settings.web.host, settings.web.port, moves_on=moves_on)
     async with AsyncExitStack() as stack:
         stack.callback(sock.close)

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from waypost.bootstrap import Stores
+from waypost.importing.licences import licences_of
 from waypost.kernel.clock import utc_now
-from waypost.places.store import PlaceStore
 from waypost.serving.builder import SnapshotBuilder
 from waypost.serving.format import Manifest
 from waypost.serving.shelf import Shelf
@@ -15,11 +16,12 @@ Result = TypeVar("Result")
 
 
 async def build_snapshot(
-    settings: Settings, places: PlaceStore, on_progress: Callable[[int], None] | None = None
+    settings: Settings, stores: Stores, on_progress: Callable[[int], None] | None = None
 ) -> Manifest:
     """Published when it is whole; generations beyond the number to keep go afterwards."""
-    with SnapshotBuilder(settings.snapshots, progress=on_progress) as builder:
-        async for batch in places.scan():
+    attribution = {name: licence.sentence for name, licence in (await licences_of(stores.facts)).items()}
+    with SnapshotBuilder(settings.snapshots, attribution=attribution, progress=on_progress) as builder:
+        async for batch in stores.places.scan():
             await asyncio.to_thread(builder.add, batch)
         manifest = await _to_its_end(lambda: builder.publish(utc_now()))
     await asyncio.to_thread(Shelf(settings.snapshots).prune, settings.serving.keep)

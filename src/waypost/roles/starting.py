@@ -4,6 +4,7 @@ import msgspec
 
 from waypost.bootstrap import Stores
 from waypost.importing.imports import Import
+from waypost.importing.licences import remember_licence
 from waypost.importing.source import ProviderRefused, Scope, Source
 from waypost.kernel.clock import utc_now
 from waypost.kernel.ids import new_id
@@ -33,13 +34,23 @@ async def start_import(settings: Settings, stores: Stores, source: Source, budge
     await remember_provider(stores, source)
     await stores.imports.start(Import(import_id, source.name, scope, "running", utc_now()))
     await stores.jobs.enqueue([NewJob(str(shard)) for shard in shards], group=import_id)
+    if await is_cancelled(stores, import_id):
+        await stores.jobs.cancel(import_id)
     return Started(import_id, len(shards))
 
 
+async def is_cancelled(stores: Stores, import_id: str) -> bool:
+    known = await stores.imports.get(import_id)
+    return known is not None and known.status == "cancelled"
+
+
 async def remember_provider(stores: Stores, source: Source) -> None:
-    known = await stores.facts.get(PROVIDER)
+    """Who it is, and under which terms. Each source has one; `up` asks which one Open Charge Map's is."""
+    fact = PROVIDER if source.name == "ocm" else f"{PROVIDER}:{source.name}"
+    await remember_licence(stores.facts, source)
+    known = await stores.facts.get(fact)
     if known is None:
-        await stores.facts.set(PROVIDER, source.provider)
+        await stores.facts.set(fact, source.provider)
     elif known != source.provider and not known.startswith(SIMULATED):
         # It may well be the same one at another address; only a person can tell.
         log.warning("the places here came from another address so far", so_far=known, now=source.provider)
@@ -47,9 +58,12 @@ async def remember_provider(stores: Stores, source: Source) -> None:
 
 async def _check(source: Source, budget: Budget, *, max_wait: float) -> None:
     """One small request before anything is enqueued: a wrong key or a provider that is away leaves no dead jobs."""
-    await budget.acquire(source.budget_key, max_wait=max_wait)
+    key = source.budget_key
+    if key:
+        await budget.acquire(key, max_wait=max_wait)
     try:
         await source.check()
     except ProviderRefused as refusal:
-        refusal.retry_in = await budget.penalise(source.budget_key, refusal.retry_after)
+        if key:
+            refusal.retry_in = await budget.penalise(key, refusal.retry_after)
         raise

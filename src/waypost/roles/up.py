@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from waypost.bootstrap import Stores, open_source, open_stores
+from waypost.bootstrap import Stores, open_source, open_stores, refuse_without_links
 from waypost.importing.imports import Report
 from waypost.importing.progress import Progress
 from waypost.importing.source import Scope
@@ -33,6 +33,7 @@ log = get_logger("up")
 _SEED = 1
 _DEFAULT_PLACES = 2000
 _SIMULATED_BUDGET = "50/s"
+_SIMULATED_ATTRIBUTION = "Simulated places, invented by Waypost"
 _RETRY_SECONDS = 30.0
 _REBUILD_SECONDS = 15.0
 
@@ -81,10 +82,11 @@ class Wish:
 
 
 async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
+    refuse_without_links(settings)
     async with AsyncExitStack() as stack:
         stack.enter_context(alone_in(settings.storage.folder))
         sock = stack.enter_context(listen(settings.web.host, settings.web.port, moves_on=wish.moves_on))
-        settings, scope, attribution = await _choose_provider(settings, wish, stack)
+        settings, scope = await _choose_provider(settings, wish, stack)
         stores = await stack.enter_async_context(open_stores(settings))
         # The lock says that no other `up` lives on this folder: what one of them held, nobody works on now.
         await stores.jobs.release_owner(_owner(settings))
@@ -98,7 +100,8 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         async def status() -> PageStatus:
             generation = role.live.generation if role.live.is_open else None
             name, count = (generation.name, generation.count) if generation else (None, 0)
-            return PageStatus(name, count, state, guard.writable, (attribution,))
+            attribution = generation.manifest.attribution if generation else ()
+            return PageStatus(name, count, state, guard.writable, attribution)
 
         app = make_app(
             probes={"snapshot": role.probe, "store": store_probe(stores)},
@@ -155,7 +158,7 @@ class Bringing:
             await self._build()
 
     async def _build(self) -> None:
-        await build_snapshot(self._settings, self._stores.places)
+        await build_snapshot(self._settings, self._stores)
         await self._role.look()
 
     def _conclude(self, report: Report) -> None:
@@ -170,7 +173,7 @@ def _owner(settings: Settings) -> str:
     return f"up@{socket.gethostname()}:{settings.storage.folder}"
 
 
-async def _choose_provider(settings: Settings, wish: Wish, stack: AsyncExitStack) -> tuple[Settings, Scope, str]:
+async def _choose_provider(settings: Settings, wish: Wish, stack: AsyncExitStack) -> tuple[Settings, Scope]:
     """The simulated provider, unless a key or an address was given; never another one than last time."""
     async with open_stores(settings) as stores:
         known = await stores.facts.get(PROVIDER)
@@ -180,7 +183,7 @@ async def _choose_provider(settings: Settings, wish: Wish, stack: AsyncExitStack
                 "with a real provider, say what to import", next_step="waypost up --country DE,FR", parameter="country"
             )
         _refuse_mixing(known, settings.ocm.url, settings)
-        return settings, wish.scope, _attribution(settings)
+        return settings, wish.scope
     places = wish.places or _remembered_places(known) or _DEFAULT_PLACES
     provider = f"{SIMULATED} {places} places"
     _refuse_mixing(known, provider, settings)
@@ -188,22 +191,15 @@ async def _choose_provider(settings: Settings, wish: Wish, stack: AsyncExitStack
         await stores.facts.set(PROVIDER, provider)
     url = await stack.enter_async_context(simulated(places, _SEED))
     scope = wish.scope or Scope(tuple(country.code for country in COUNTRIES))
-    return _pointed_at(settings, url), scope, "Simulated places, invented by Waypost"
-
-
-def _attribution(settings: Settings) -> str:
-    """Only Open Charge Map's own address is known to serve its contributors' work."""
-    if settings.found["ocm.url"].origin == "default":
-        return "© Open Charge Map contributors, CC BY-SA 4.0"
-    return f"Places from {settings.ocm.url}"
+    return _pointed_at(settings, url), scope
 
 
 def _pointed_at(settings: Settings, url: str) -> Settings:
     """Our own simulated provider need not be spared, unless a budget was asked for."""
-    pointed = replace(settings, ocm=replace(settings.ocm, url=url))
+    pointed = replace(settings, ocm=replace(settings.ocm, url=url, attribution=_SIMULATED_ATTRIBUTION))
     if settings.found["budget.ocm.limit"].origin != "default":
         return pointed
-    return replace(pointed, budget=replace(settings.budget, ocm=parse_limits(_SIMULATED_BUDGET)))
+    return replace(pointed, budget=settings.budget.allowing("ocm", parse_limits(_SIMULATED_BUDGET)))
 
 
 def _remembered_places(known: str | None) -> int | None:

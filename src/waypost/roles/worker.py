@@ -6,10 +6,11 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from waypost.bootstrap import Stores, open_budget, open_jobs, open_source, open_stores
-from waypost.importing.engine import Engine
+from waypost.importing.source import Source
+from waypost.kernel.errors import AskedWrongly, NotNow
 from waypost.roles.chores import Chores
 from waypost.roles.health import health_port
-from waypost.roles.importer import worker_name
+from waypost.roles.importer import make_engine, worker_name
 from waypost.roles.running import Stop
 from waypost.roles.serving import store_probe
 from waypost.scaling.chores import OURSELVES
@@ -18,8 +19,21 @@ from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.shards import ShardKey
 from waypost.scaling.jobs.worker import Handler, Worker
 from waypost.settings import Settings
+from waypost.telemetry.logs import get_logger
+
+log = get_logger("worker")
 
 OnStart = Callable[[str], None]
+
+
+# A source that this worker does not have may come with the next release, or another worker has it.
+_ELSEWHERE_SECONDS = 30.0
+
+
+class SourceElsewhere(NotNow):
+    """A worker cannot open the source that a job belongs to; another one may."""
+
+    slug = "source-elsewhere"
 
 
 class Desk:
@@ -30,6 +44,7 @@ class Desk:
         self._stores = stores
         self._stack = stack
         self._handlers: dict[str, Handler] = {OURSELVES: Chores(settings, stores).work}
+        self._unknown: dict[str, AskedWrongly] = {}
         self._opening = asyncio.Lock()
 
     async def work(self, held: Held) -> None:
@@ -39,14 +54,31 @@ class Desk:
     async def _handler(self, name: str) -> Handler:
         async with self._opening:
             if name not in self._handlers:
-                source = await self._stack.enter_async_context(open_source(name, self._settings))
+                source = await self._open(name)
                 budget = await self._stack.enter_async_context(open_budget(self._settings))
-                engine = Engine(source, self._stores.pages, budget, max_wait=self._settings.budget.max_wait)
-                self._handlers[name] = engine.work
+                self._handlers[name] = make_engine(self._settings, self._stores, source, budget).work
             return self._handlers[name]
 
+    async def _open(self, name: str) -> Source:
+        """What is wrong with this process's settings is no fault of the job."""
+        try:
+            if name not in self._unknown:
+                return await self._stack.enter_async_context(open_source(name, self._settings))
+        except AskedWrongly as error:
+            self._unknown[name] = error
+            log.warning(
+                "jobs of this source are left to others",
+                source=name,
+                message=str(error),
+                next_step="check WAYPOST_SOURCES here, and start this worker again",
+            )
+        raise SourceElsewhere(f"{name}: {self._unknown[name]}", retry_in=_ELSEWHERE_SECONDS)
 
-async def run_worker(settings: Settings, stop: Stop, on_start: OnStart, *, until_done: bool) -> None:
+
+async def run_worker(
+    settings: Settings, stop: Stop, on_start: OnStart, *, until_done: bool = False, import_id: str | None = None
+) -> None:
+    """On all jobs, until asked to stop; or until nothing is left to do, of all or of one import."""
     name = worker_name()
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings))
@@ -59,6 +91,9 @@ async def run_worker(settings: Settings, stop: Stop, on_start: OnStart, *, until
         stopping.add_done_callback(lambda _done: worker.stop())
         on_start(name)
         try:
-            await (worker.run_until_idle() if until_done else worker.run())
+            if import_id is not None:
+                await worker.run_until_done(import_id)
+            else:
+                await (worker.run_until_idle() if until_done else worker.run())
         finally:
             stopping.cancel()

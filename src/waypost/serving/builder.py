@@ -2,7 +2,7 @@
 
 import shutil
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -26,11 +26,16 @@ _BATCH = 1000
 
 
 class SnapshotBuilder:
-    """Takes places in batches, then publishes them as one generation; nothing is on the disk before `publish`."""
+    """Takes places in batches, then publishes them as one generation; nothing is on the disk before `publish`.
 
-    def __init__(self, folder: Path, *, attribution: Sequence[str] = (), progress: Progress | None = None) -> None:
+    `attribution` says, by source, whom to name where its places are shown.
+    """
+
+    def __init__(
+        self, folder: Path, *, attribution: Mapping[str, str] | None = None, progress: Progress | None = None
+    ) -> None:
         self._shelf = Shelf(folder)
-        self._attribution = tuple(attribution)
+        self._attribution = attribution or {}
         self._progress = progress
         self.discard()
 
@@ -78,13 +83,15 @@ class SnapshotBuilder:
 
     def _write(self, place: Path, laid: tuple[Laid, ...], now: datetime) -> Manifest:
         sections = tuple(_write_section(place, part) for part in laid)
+        sources = sorted(self._sources)
+        attribution = tuple(self._attribution[source] for source in sources if source in self._attribution)
         manifest = Manifest(
             format=layout.VERSION,
-            generation=layout.generation_name(now, sections, self._attribution),
+            generation=layout.generation_name(now, sections, attribution),
             created_at=now.astimezone(UTC),
             count=len(self._features),
-            sources=tuple(sorted(self._sources)),
-            attribution=self._attribution,
+            sources=tuple(sources),
+            attribution=attribution,
             sections=sections,
         )
         write_file(place / layout.MANIFEST, [layout.encode_manifest(manifest)])
@@ -105,7 +112,7 @@ def build(
     folder: Path,
     *,
     now: datetime,
-    attribution: Sequence[str] = (),
+    attribution: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Manifest:
     """Publishes these places as a generation in one go."""

@@ -3,6 +3,7 @@
 import mmap
 import uuid
 from bisect import bisect_left
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
@@ -49,10 +50,11 @@ class Box(msgspec.Struct, frozen=True, eq=False):
         return b"".join(self.chunks())
 
 
-def feature_collection(box: Box) -> bytes:
-    """The answer to a box as GeoJSON, with the counts that OGC API Features asks for."""
-    opening = b'{"type":"FeatureCollection","numberMatched":%d,"numberReturned":%d,"features":['
-    return b"".join((opening % (box.matched, len(box.rows)), *box.chunks(), b"]}"))
+def feature_collection(box: Box, attribution: Sequence[str] = ()) -> bytes:
+    """The answer to a box as GeoJSON, with the counts that OGC API Features asks for, and whom to name beside it."""
+    opening = b'{"type":"FeatureCollection","numberMatched":%d,"numberReturned":%d,"attribution":%b,"features":['
+    counts = (box.matched, len(box.rows), msgspec.json.encode(attribution))
+    return b"".join((opening % counts, *box.chunks(), b"]}"))
 
 
 class Generation:

@@ -1,12 +1,11 @@
 """Places over HTTP: one by its id, and those in a box, as slices of the map."""
 
-import uuid
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
 from waypost.kernel.errors import NotFound
-from waypost.places.place import place_id
+from waypost.places.place import read_id
 from waypost.serving.boxes import parse_box
 from waypost.serving.reader import Generation, feature_collection
 from waypost.serving.shelf import LiveGeneration
@@ -29,7 +28,7 @@ def place_routes(live: LiveGeneration, *, most: int) -> APIRouter:
     async def one(request: Request, place: str) -> Response:
         """A place as a GeoJSON Feature, by its id or its external id (such as `ocm:2388`)."""
         generation = live.generation
-        feature = generation.get(_to_id(place))
+        feature = generation.get(read_id(place))
         if feature is None:
             raise UnknownPlace(f"there is no place {place[:80]!r}")
         return _answer(request, generation, feature)
@@ -44,7 +43,7 @@ def place_routes(live: LiveGeneration, *, most: int) -> APIRouter:
         """Places in a box as a GeoJSON FeatureCollection; `numberMatched` says how many there are in all."""
         generation = live.generation
         found = generation.box(*parse_box(bbox), limit=min(limit, most))
-        return _answer(request, generation, feature_collection(found))
+        return _answer(request, generation, feature_collection(found, generation.manifest.attribution))
 
     for path in ("/v1/places", "/collections/places/items"):
         readable(router, path, many)
@@ -56,13 +55,6 @@ def _has_it(if_none_match: str, etag: str) -> bool:
     """Whether the client's copy is this one; a proxy may have weakened its tag."""
     tags = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
     return etag in tags or tags == ["*"]
-
-
-def _to_id(text: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return place_id(text)
 
 
 def _answer(request: Request, generation: Generation, body: bytes | memoryview) -> Response:

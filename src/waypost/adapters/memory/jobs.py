@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from waypost.kernel.clock import utc_now
 from waypost.kernel.ids import new_id
-from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
+from waypost.scaling.jobs.job import UNFINISHED, Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
 
 _POLL_SECONDS = 0.05
@@ -24,6 +24,8 @@ class MemoryJobStore:
         self._by_shard: dict[str, str] = {}
         # group → job id → what the job had counted when the group began to wait for it
         self._groups: dict[str, dict[str, Mapping[str, int]]] = defaultdict(dict)
+        # group → ids of those jobs that it has cancelled
+        self._cancelled: dict[str, set[str]] = defaultdict(set)
         self._fence = 0
         # Leases are renewed from another thread.
         self._lock = threading.Lock()
@@ -36,13 +38,25 @@ class MemoryJobStore:
                     self._join(group, self._by_shard[job.shard])
             return added
 
+    async def cancel(self, group: str) -> int:
+        with self._lock:
+            now = utc_now()
+            unfinished = [key for key in self._waiting(group) if self.jobs[key].status in UNFINISHED]
+            self._cancelled[group].update(unfinished)
+            unwanted = [self.jobs[key] for key in unfinished if not self._who_wants(key)]
+            for job in unwanted:
+                self.jobs[job.id] = replace(
+                    job, status="cancelled", lease_owner=None, lease_until=None, finished_at=now
+                )
+            return len(unwanted)
+
     async def claim(
         self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
     ) -> Sequence[Lease]:
         with self._lock:
             now = utc_now()
             self._bury_the_exhausted(now, max_attempts)
-            wanted = self.jobs.values() if group is None else [self.jobs[key] for key in self._groups[group]]
+            wanted = self.jobs.values() if group is None else [self.jobs[key] for key in self._waiting(group)]
             until = now + timedelta(seconds=lease)
             return [self._lease(job, owner, until) for job in _claimable(wanted, now)[:limit]]
 
@@ -74,7 +88,7 @@ class MemoryJobStore:
             self._end(lease, counted, "done", utc_now())
             for shard in shards:
                 self._add(NewJob(shard))
-                for group in [name for name, members in self._groups.items() if lease.job_id in members]:
+                for group in self._who_wants(lease.job_id):
                     self._join(group, self._by_shard[shard])
 
     async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
@@ -131,8 +145,9 @@ class MemoryJobStore:
             ]
             for job in old:
                 del self.jobs[job.id], self._by_shard[job.shard]
-                for members in self._groups.values():
+                for group, members in self._groups.items():
                     members.pop(job.id, None)
+                    self._cancelled[group].discard(job.id)
             return len(old)
 
     async def get(self, shard_or_id: str) -> Job | None:
@@ -162,7 +177,7 @@ class MemoryJobStore:
             for key, before in members.items():
                 counters.update(self.jobs[key].counters)
                 counters.subtract(before)
-            return Tally(Counter(self.jobs[key].status for key in members), counters)
+            return Tally(Counter(self._status_for(group, key) for key in members), counters)
 
     def _add(self, job: NewJob) -> bool:
         now = utc_now()
@@ -178,6 +193,21 @@ class MemoryJobStore:
 
     def _join(self, group: str, job_id: str) -> None:
         self._groups[group].setdefault(job_id, self.jobs[job_id].counters)
+        self._cancelled[group].discard(job_id)
+
+    def _waiting(self, group: str) -> Sequence[str]:
+        return [key for key in self._groups[group] if key not in self._cancelled[group]]
+
+    def _who_wants(self, job_id: str) -> Sequence[str]:
+        return [
+            group
+            for group, members in self._groups.items()
+            if job_id in members and job_id not in self._cancelled[group]
+        ]
+
+    def _status_for(self, group: str, job_id: str) -> Status:
+        status = self.jobs[job_id].status
+        return "cancelled" if status in UNFINISHED and job_id in self._cancelled[group] else status
 
     def _bury_the_exhausted(self, now: datetime, max_attempts: int) -> None:
         for job in _expired(self.jobs.values(), now):

@@ -16,8 +16,8 @@ from waypost.adapters.mongodb.documents import (
     burying,
     claimable,
     leasing,
-    of_group,
     to_lease,
+    wanted_by,
 )
 from waypost.adapters.mongodb.schema import LEASED, PENDING, PENDING_BY_GROUP
 from waypost.scaling.jobs.job import Lease
@@ -71,13 +71,13 @@ class Claims:
 
     async def _expired(self, limit: int, group: str | None) -> list[Document]:
         # The index is named, here and below: the planner would remember a plan that was best when the store was empty.
-        found = self._jobs.find({**EXPIRED, **of_group(group)}, _SEEN, hint=LEASED, limit=limit * self._spread)
+        found = self._jobs.find({**EXPIRED, **wanted_by(group)}, _SEEN, hint=LEASED, limit=limit * self._spread)
         return await found.to_list()
 
     async def _due(self, limit: int, group: str | None) -> list[Document]:
         index = PENDING if group is None else PENDING_BY_GROUP
         found = self._jobs.find(
-            {**DUE, **of_group(group)}, _SEEN, sort=_DUE_ORDER, hint=index, limit=limit * self._spread
+            {**DUE, **wanted_by(group)}, _SEEN, sort=_DUE_ORDER, hint=index, limit=limit * self._spread
         )
         return await found.to_list()
 

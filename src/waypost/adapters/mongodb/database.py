@@ -1,19 +1,22 @@
 """One MongoDB database: its client, its guarantees, its transactions."""
 
+import asyncio
+import random
 from collections.abc import Awaitable, Callable
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any, Self, TypeVar
 
 from bson.codec_options import CodecOptions
 from pymongo import AsyncMongoClient, ReadPreference, WriteConcern
 from pymongo.asynchronous.client_session import AsyncClientSession
-from pymongo.errors import OperationFailure
+from pymongo.errors import PyMongoError
 from pymongo.read_concern import ReadConcern
 
 from waypost.adapters.errors import StoreRefused
 from waypost.adapters.mongodb import schema
 from waypost.adapters.mongodb.arrivals import Arrivals
 from waypost.adapters.mongodb.errors import at_the_border, bad_url, is_duplicate
+from waypost.kernel.backoff import full_jitter
 
 Document = dict[str, Any]
 Result = TypeVar("Result")
@@ -22,8 +25,10 @@ _OPEN_SECONDS = 10
 # Building an index reads the whole collection.
 _MIGRATE_SECONDS = 3600
 _DEFAULT_NAME = "waypost"
-# How often a transaction starts again because somebody else added the same shard meanwhile.
-_TRIES = 10
+_WRITE_CONCERN = WriteConcern("majority", j=True)
+# How often a transaction starts again because others changed the same, and how often its end is asked for.
+_TRIES = 20
+_PAUSE, _LONGEST_PAUSE = 0.005, 0.5
 
 
 class MongoDatabase:
@@ -37,19 +42,19 @@ class MongoDatabase:
             _DEFAULT_NAME,
             codec_options=CodecOptions(tz_aware=True, tzinfo=UTC),
             read_preference=ReadPreference.PRIMARY,
-            write_concern=WriteConcern("majority"),
+            write_concern=_WRITE_CONCERN,
             read_concern=ReadConcern("majority"),
         )
         self.jobs = self.database.jobs
         self.counters = self.database.counters
         self.arrivals = Arrivals(self.jobs)
+        self._rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
 
     @classmethod
     async def open(cls, url: str, *, migrating: bool) -> Self:
         """The database, with its schema made or brought up to date when `migrating`, and otherwise as it must be."""
-        database = await cls._connect(url)
+        database = await cls.connect(url)
         try:
-            await database.check()
             if migrating:
                 await database.migrate()
             else:
@@ -59,27 +64,73 @@ class MongoDatabase:
             raise
         return database
 
+    @classmethod
+    async def connect(cls, url: str) -> Self:
+        """Whatever its schema is, unless only newer code may touch it: for who looks into it or changes it."""
+        database = await cls._make(url)
+        try:
+            await database.check()
+        except BaseException:
+            await database.close()
+            raise
+        return database
+
     async def close(self) -> None:
         await self.arrivals.close()
         await self.client.close()
 
+    async def now(self, session: AsyncClientSession | None = None) -> datetime:
+        """The store's clock, which counts in milliseconds."""
+        [row] = await self.counters.find({}, {"_id": 0, "now": "$$NOW"}, limit=1, session=session).to_list()
+        moment: datetime = row["now"]
+        return moment
+
     async def transaction(self, work: Callable[[AsyncClientSession], Awaitable[Result]]) -> Result:
-        """All that `work` does in the session is kept, or nothing; it may be called several times."""
+        """All that `work` does in the session is kept, or nothing; it may be called several times.
+
+        It starts again only after the server has said that nothing was kept. As long as nobody knows whether it was,
+        the same end is asked for again, which changes nothing if it was; and who never finds out gets an error.
+        """
         async with self.client.start_session() as session:
-            for left in reversed(range(_TRIES)):
+            for attempt in range(1, _TRIES):
                 try:
-                    return await session.with_transaction(
-                        work, read_concern=ReadConcern("snapshot"), write_concern=WriteConcern("majority")
-                    )
-                except OperationFailure as error:
-                    # The driver retries conflicts, but not a shard that was added after our snapshot was taken.
-                    if not left or not is_duplicate(error):
+                    return await self._try(session, work)
+                except PyMongoError as error:
+                    if error.timeout or not _is_conflict(error):
                         raise
-        raise AssertionError("the last try returns or raises")
+                await self._pause(attempt)
+            return await self._try(session, work)
+
+    async def _try(
+        self, session: AsyncClientSession, work: Callable[[AsyncClientSession], Awaitable[Result]]
+    ) -> Result:
+        await session.start_transaction(read_concern=ReadConcern("snapshot"), write_concern=_WRITE_CONCERN)
+        try:
+            result = await work(session)
+        except BaseException:
+            await session.abort_transaction()
+            raise
+        await self._commit(session)
+        return result
+
+    async def _commit(self, session: AsyncClientSession) -> None:
+        for attempt in range(1, _TRIES):
+            try:
+                await session.commit_transaction()
+            except PyMongoError as error:
+                if error.timeout or not error.has_error_label("UnknownTransactionCommitResult"):
+                    raise
+            else:
+                return
+            await self._pause(attempt)
+        await session.commit_transaction()
+
+    async def _pause(self, attempt: int) -> None:
+        await asyncio.sleep(full_jitter(attempt, base=_PAUSE, cap=_LONGEST_PAUSE, rng=self._rng))
 
     @classmethod
     @at_the_border(_OPEN_SECONDS)
-    async def _connect(cls, url: str) -> Self:
+    async def _make(cls, url: str) -> Self:
         try:
             return cls(url)
         except ValueError as error:
@@ -99,6 +150,18 @@ class MongoDatabase:
     async def refuse_older(self) -> None:
         await schema.refuse_older(self.database)
 
+    @at_the_border(_OPEN_SECONDS)
+    async def schema_status(self) -> tuple[int, tuple[str, ...]]:
+        """The schema's version, and the names of what is missing."""
+        version = await schema.recorded_version(self.database)
+        return version, schema.NAMES[version:]
+
     @at_the_border(_MIGRATE_SECONDS)
-    async def migrate(self) -> None:
-        await schema.migrate(self.database)
+    async def migrate(self) -> list[str]:
+        """The names of what was applied."""
+        return await schema.migrate(self.database)
+
+
+def _is_conflict(error: PyMongoError) -> bool:
+    """Also a document that somebody added after our snapshot was taken."""
+    return error.has_error_label("TransientTransactionError") or is_duplicate(error)

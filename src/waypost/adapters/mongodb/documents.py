@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from waypost.kernel.ids import new_id
-from waypost.scaling.jobs.job import Job, Lease, NewJob, Status
+from waypost.scaling.jobs.job import UNFINISHED, Job, Lease, NewJob, Status
 
 Document = dict[str, Any]
 
@@ -31,7 +31,25 @@ def later(seconds: float) -> Document:
 
 
 def of_group(group: str | None) -> Document:
+    """Members, also those that the group has cancelled."""
     return {} if group is None else {"groups.group": group}
+
+
+def wanted_by(group: str | None) -> Document:
+    """What the group waits for. Who had joined before there was a way to cancel has no mark, and waits."""
+    return {} if group is None else {"groups": {"$elemMatch": {"group": group, "cancelled": {"$ne": True}}}}
+
+
+def not_wanted_by(group: str) -> Document:
+    return {"groups": {"$not": wanted_by(group)["groups"]}}
+
+
+def cancellable(group: str) -> Document:
+    return {"status": {"$in": list(UNFINISHED)}, **wanted_by(group)}
+
+
+def wanted_by_others(group: str) -> Document:
+    return {"$elemMatch": {"group": {"$ne": group}, "cancelled": {"$ne": True}}}
 
 
 def held(lease: Lease) -> Document:
@@ -112,8 +130,26 @@ def ending(status: Status, counted: Mapping[str, int], *, delay: float = 0.0, **
 
 
 def joining(group: str) -> list[Document]:
+    """The group waits for the job from here on, also when it had cancelled."""
     membership = {"group": literal(group), "counters_before": "$counters"}
-    return [{"$set": {"groups": {"$concatArrays": ["$groups", [membership]]}}}]
+    is_member = {"$in": [literal(group), "$groups.group"]}
+    joined = {"$concatArrays": ["$groups", [membership]]}
+    return [{"$set": {"groups": {"$cond": [is_member, _marking(group, cancelled=False), joined]}}}]
+
+
+def leaving(group: str, **also: Any) -> list[Document]:
+    """The group waits for the job no more; it stays a member, so that what it did can still be told."""
+    return [{"$set": {"groups": _marking(group, cancelled=True), **also}}]
+
+
+def cancelling(group: str) -> list[Document]:
+    return leaving(group, **NO_LEASE, status="cancelled", finished_at="$$NOW")
+
+
+def _marking(group: str, *, cancelled: bool) -> Document:
+    marked = {"$mergeObjects": ["$$this", {"cancelled": cancelled}]}
+    is_mine = {"$eq": ["$$this.group", literal(group)]}
+    return {"$map": {"input": "$groups", "in": {"$cond": [is_mine, marked, "$$this"]}}}
 
 
 def new_document(job: NewJob, now: datetime, groups: Collection[str]) -> Document:
@@ -134,7 +170,7 @@ def new_document(job: NewJob, now: datetime, groups: Collection[str]) -> Documen
         "last_error_at": None,
         "created_at": now,
         "finished_at": None,
-        # Who waits for the job, and what it had counted when they began to.
+        # Who waits for the job, and what it had counted when they began to; `cancelled` when they do no more.
         "groups": [{"group": group, "counters_before": {}} for group in groups],
     }
 
@@ -169,16 +205,22 @@ def to_job(document: Document) -> Job:
 
 
 def tallying(group: str) -> list[Document]:
-    """One row for each status and counter, with their sum; the counter without a name counts the jobs themselves."""
-    mine = {"$filter": {"input": "$groups", "cond": {"$eq": ["$$this.group", literal(group)]}}}
-    before = {"$getField": {"field": "counters_before", "input": {"$first": mine}}}
+    """One row for each status and counter, with their sum; the counter without a name counts the jobs themselves.
+
+    What the group cancelled and others go on with is cancelled for it.
+    """
+    mine = {"$first": {"$filter": {"input": "$groups", "cond": {"$eq": ["$$this.group", literal(group)]}}}}
+    before = {"$getField": {"field": "counters_before", "input": mine}}
+    left = {"$eq": [{"$getField": {"field": "cancelled", "input": mine}}, True]}
+    goes_on = {"$in": ["$status", list(UNFINISHED)]}
+    status = {"$cond": [{"$and": [left, goes_on]}, "cancelled", "$status"]}
     minus = {
         "$map": {"input": {"$objectToArray": before}, "in": {"k": "$$this.k", "v": {"$multiply": ["$$this.v", -1]}}}
     }
     parts = [[{"k": "", "v": 1}], {"$objectToArray": "$counters"}, minus]
     return [
         {"$match": {"groups.group": group}},
-        {"$project": {"status": 1, "counted": {"$concatArrays": parts}}},
+        {"$project": {"status": status, "counted": {"$concatArrays": parts}}},
         {"$unwind": "$counted"},
         {"$group": {"_id": {"status": "$status", "counter": "$counted.k"}, "sum": {"$sum": "$counted.v"}}},
     ]

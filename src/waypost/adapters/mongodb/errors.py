@@ -59,7 +59,8 @@ def translate(error: PyMongoError) -> WaypostError | None:
     codes = codes_of(error)
     if isinstance(error, ConfigurationError):
         return bad_url(said)
-    if isinstance(error, ConnectionFailure | WriteConcernError) or error.timeout or codes & _NOT_SERVING:
+    is_unknown = error.has_error_label("UnknownTransactionCommitResult")
+    if isinstance(error, ConnectionFailure | WriteConcernError) or error.timeout or is_unknown or codes & _NOT_SERVING:
         return StoreAway(f"MongoDB does not answer: {said}")
     if codes & _REFUSALS:
         return StoreRefused(
@@ -68,7 +69,7 @@ def translate(error: PyMongoError) -> WaypostError | None:
     if _OUT_OF_DISK_SPACE in codes:
         return StoreFull("MongoDB's disk is full", next_step="free some space on the server, then try again")
     if error.has_error_label("TransientTransactionError") or _DUPLICATE_KEY in codes:
-        return StoreBusy(f"others kept changing the same jobs: {said}")
+        return StoreBusy(f"others kept changing the same: {said}")
     return None
 
 

@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 
 from pymongo import ReturnDocument, UpdateMany
@@ -14,18 +13,24 @@ from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.documents import (
     NO_LEASE,
     all_held,
+    cancellable,
+    cancelling,
     counting,
     ending,
     held,
     joining,
     later,
+    leaving,
     literal,
     new_document,
+    not_wanted_by,
     of_group,
     tallying,
     to_job,
+    wanted_by_others,
 )
 from waypost.adapters.mongodb.errors import at_the_border
+from waypost.adapters.mongodb.schema import GROUPS
 from waypost.kernel.ids import new_id
 from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
@@ -34,6 +39,8 @@ from waypost.scaling.jobs.store import Capabilities
 _QUICK, _LONG = 10, 60
 # Jobs that are enqueued in one transaction: a larger one would have to fit in the server's cache.
 _AT_ONCE = 1000
+# What a changed job tells: who wants it, and what time it is.
+_TOLD = {"groups.group": 1, "groups.cancelled": 1, "now": "$$NOW"}
 
 
 class MongoJobStore:
@@ -52,6 +59,20 @@ class MongoJobStore:
         groups = [] if group is None else [group]
         parts = [jobs[start : start + _AT_ONCE] for start in range(0, len(jobs), _AT_ONCE)]
         return sum([await self._add_together(part, groups) for part in parts])
+
+    @at_the_border(_LONG)
+    async def cancel(self, group: str) -> int:
+        """Atomic for each job, whose document also knows who wants it; a transaction that touches it too waits or
+        starts again. Over again until nothing is left, because others may leave a job, or cut it into parts, meanwhile.
+        """
+        unfinished, others = cancellable(group), wanted_by_others(group)
+        alone = {"$and": [unfinished, {"groups": {"$not": others}}]}
+        shared = {"$and": [unfinished, {"groups": others}]}
+        cancelled = 0
+        while await self._jobs.find_one(unfinished, {"_id": 1}, hint=GROUPS):
+            cancelled += (await self._jobs.update_many(alone, cancelling(group), hint=GROUPS)).modified_count
+            await self._jobs.update_many(shared, leaving(group), hint=GROUPS)
+        return cancelled
 
     @at_the_border(_QUICK)
     async def claim(
@@ -74,7 +95,7 @@ class MongoJobStore:
 
     @at_the_border(_QUICK)
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
-        await self._change(lease, counting(counted, cursor=literal(cursor), attempts=0))
+        await self.change(lease, counting(counted, cursor=literal(cursor), attempts=0))
 
     @at_the_border(_QUICK)
     async def complete(self, done: Sequence[Done]) -> set[str]:
@@ -96,12 +117,14 @@ class MongoJobStore:
 
     @at_the_border(_QUICK)
     async def split(self, lease: Lease, shards: Sequence[str], *, counted: Mapping[str, int]) -> None:
-        async def work(session: AsyncClientSession) -> None:
-            ended = await self._change(lease, ending("done", counted), session)
-            groups = [membership["group"] for membership in ended["groups"]]
-            await self._add([NewJob(shard) for shard in shards], groups, session)
+        await self._database.transaction(lambda session: self.split_in(session, lease, shards, counted))
 
-        await self._database.transaction(work)
+    async def split_in(
+        self, session: AsyncClientSession, lease: Lease, shards: Sequence[str], counted: Mapping[str, int]
+    ) -> None:
+        ended = await self.change(lease, ending("done", counted), session)
+        groups = [membership["group"] for membership in ended["groups"] if not membership.get("cancelled")]
+        await self._add([NewJob(shard) for shard in shards], groups, session)
 
     @at_the_border(_QUICK)
     async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
@@ -113,12 +136,12 @@ class MongoJobStore:
             last_error_message=literal(failure.message),
             last_error_at="$$NOW",
         )
-        await self._change(lease, update)
+        await self.change(lease, update)
 
     @at_the_border(_QUICK)
     async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
         forgiven = {"$max": [0, {"$subtract": ["$attempts", 1]}]}
-        await self._change(lease, ending("pending", counted, delay=delay, attempts=forgiven))
+        await self.change(lease, ending("pending", counted, delay=delay, attempts=forgiven))
 
     @at_the_border(_QUICK)
     async def release_owner(self, owner: str) -> int:
@@ -183,12 +206,12 @@ class MongoJobStore:
                 jobs[row["_id"]["status"]] += row["sum"]
         return Tally(jobs, counters)
 
-    async def _change(
+    async def change(
         self, lease: Lease, update: Sequence[Document], session: AsyncClientSession | None = None
     ) -> Document:
         """The fenced write that every change of a leased job is. Returns the job as it is then, or raises LeaseLost."""
         changed = await self._jobs.find_one_and_update(
-            held(lease), update, {"groups.group": 1}, return_document=ReturnDocument.AFTER, hint="_id_", session=session
+            held(lease), update, _TOLD, return_document=ReturnDocument.AFTER, hint="_id_", session=session
         )
         if changed is None:
             raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is no longer ours")
@@ -209,18 +232,12 @@ class MongoJobStore:
             revived = await self._jobs.update_many({**named, "status": "cancelled"}, again, session=session)
             added += revived.modified_count
             for group in groups:
-                await self._jobs.update_many({**named, "groups.group": {"$ne": group}}, joining(group), session=session)
+                await self._jobs.update_many({**named, **not_wanted_by(group)}, joining(group), session=session)
         fresh = [job for job in reversed(wanted.values()) if job.shard not in known]
         if fresh:
-            now = await self._now(session)
+            now = await self._database.now(session)
             await self._jobs.insert_many([new_document(job, now, groups) for job in fresh], session=session)
         return added + len(fresh)
-
-    async def _now(self, session: AsyncClientSession) -> datetime:
-        """The store's clock, for inserts, which cannot ask it themselves."""
-        [row] = await self._database.counters.find({}, {"_id": 0, "now": "$$NOW"}, limit=1, session=session).to_list()
-        moment: datetime = row["now"]
-        return moment
 
 
 def _acknowledgements(done: Sequence[Done], mark: str) -> list[UpdateMany]:

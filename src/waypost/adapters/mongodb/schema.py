@@ -7,16 +7,12 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from waypost.adapters.errors import StoreTooNew, StoreTooOld
 
-# What this code makes and knows. A change expands first and contracts a release later: only a contracting one raises
-# the oldest code that may still touch the store.
-VERSION = 1
-OLDEST_CODE = 1
-
-PENDING, PENDING_BY_GROUP, LEASED = "pending", "pending_by_group", "leased"
+PENDING, PENDING_BY_GROUP, LEASED, GROUPS = "pending", "pending_by_group", "leased", "groups"
+LIVE, BY_SHARD, BY_PLACE, BY_FENCE, UNFINISHED = "live", "by_shard", "by_place", "by_fence", "unfinished"
 
 _DUE_ORDER = [("priority", DESCENDING), ("not_before", ASCENDING), ("_id", ASCENDING)]
 # Finished jobs are in none of the indexes that claiming reads, so that it costs the same however many there are.
-_INDEXES = [
+_JOBS = [
     IndexModel("shard", name="shard", unique=True),
     # The status is the same in all of it, but begins it: without an equality in front, the planner would not skip what
     # is not yet due, and a crowd of jobs that wait for another try would hide those of lower priority.
@@ -30,20 +26,54 @@ _INDEXES = [
     # indexed, and looking for expired leases does not read those of the whole fleet.
     IndexModel("lease_until", name=LEASED, partialFilterExpression={"status": "leased"}),
     IndexModel([("status", ASCENDING), ("_id", ASCENDING)], name="dead", partialFilterExpression={"status": "dead"}),
-    IndexModel([("groups.group", ASCENDING), ("_id", ASCENDING)], name="groups"),
+    IndexModel([("groups.group", ASCENDING), ("_id", ASCENDING)], name=GROUPS),
+]
+_PLACES = [
+    IndexModel("id", name="id", unique=True),
+    # The flag is the same in all of it, but with it the index alone can count.
+    IndexModel(
+        [("live", ASCENDING), ("source", ASCENDING), ("area", ASCENDING), ("number", ASCENDING)],
+        name=LIVE,
+        partialFilterExpression={"live": True},
+    ),
+]
+_CANDIDATES = [
+    IndexModel([("shard", ASCENDING), ("external_id", ASCENDING)], name=BY_SHARD, unique=True),
+    IndexModel("external_id", name=BY_PLACE),
+]
+_REJECTS = [IndexModel([("shard", ASCENDING), ("record_hash", ASCENDING)], name=BY_SHARD, unique=True)]
+_SHARDS = [
+    IndexModel("fence", name=BY_FENCE),
+    IndexModel([("done", ASCENDING), ("_id", ASCENDING)], name=UNFINISHED, partialFilterExpression={"done": False}),
 ]
 
+# What this code makes and knows, a name for each version. A change expands first and contracts a release later: only a
+# contracting one raises the oldest code that may still touch the store.
+NAMES = ("jobs", "places")
+VERSION = len(NAMES)
+OLDEST_CODE = 1
 
-async def migrate(database: AsyncDatabase[dict[str, Any]]) -> None:
-    """Bring the schema up to date; safe when many processes do it at once, and after one that died half way."""
-    version, _ = await _recorded(database)
+
+async def migrate(database: AsyncDatabase[dict[str, Any]]) -> list[str]:
+    """Bring the schema up to date; safe when many processes do it at once, and after one that died half way.
+
+    Returns the names of what was missing. All of it is made again, which changes nothing that is there.
+    """
+    version = await recorded_version(database)
     if version >= VERSION:
-        return
-    await database.jobs.create_indexes(_INDEXES)
+        return []
+    await database.jobs.create_indexes(_JOBS)
     await database.counters.update_one({"_id": "fence"}, {"$setOnInsert": {"last": 0}}, upsert=True)
+    await database.places.create_indexes(_PLACES)
+    await database.candidates.create_indexes(_CANDIDATES)
+    await database.rejects.create_indexes(_REJECTS)
+    await database.shards.create_indexes(_SHARDS)
+    # Transactions should find it made; an index on the id, which every collection has, makes it and nothing else.
+    await database.outbox.create_indexes([IndexModel("_id")])
     # Last, so that nobody takes a half-made schema for a whole one; and never down again.
     newest = {"version": VERSION, "oldest_code": OLDEST_CODE}
     await database.schema.update_one({"_id": "schema"}, {"$max": newest}, upsert=True)
+    return list(NAMES[version:])
 
 
 async def refuse_newer(database: AsyncDatabase[dict[str, Any]]) -> None:
@@ -56,12 +86,17 @@ async def refuse_newer(database: AsyncDatabase[dict[str, Any]]) -> None:
 
 
 async def refuse_older(database: AsyncDatabase[dict[str, Any]]) -> None:
-    version, _ = await _recorded(database)
+    version = await recorded_version(database)
     if version < VERSION:
         raise StoreTooOld(
             f"the store has schema {version} and this release needs {VERSION}; run `waypost db migrate` first",
             next_step="waypost db migrate",
         )
+
+
+async def recorded_version(database: AsyncDatabase[dict[str, Any]]) -> int:
+    version, _ = await _recorded(database)
+    return version
 
 
 async def _recorded(database: AsyncDatabase[dict[str, Any]]) -> tuple[int, int]:

@@ -23,6 +23,9 @@ _POLL_SECONDS = 0.25
 _BACKLOG_SECONDS = 1.0
 # For statements that may touch every job there is.
 _BULK_SECONDS = 120.0
+# Jobs that are cancelled in one transaction, and where to begin.
+_AT_ONCE = 1000
+_FIRST_ID = uuid.UUID(int=0)
 _counters = msgspec.json.Decoder(dict[str, int])
 
 
@@ -37,15 +40,51 @@ class PostgresJobStore:
     async def enqueue(self, jobs: Sequence[NewJob], *, group: str | None = None) -> int:
         if not jobs:
             return 0
-        new = _new(jobs)
+        new, shards = _new(jobs), list({job.shard for job in jobs})
         if group is None:
             [row] = await self._database.fetch(SQL["add"], *new, timeout=_BULK_SECONDS)
-            return int(row["added"])
+            if row["added"] == len(shards):
+                return len(shards)
+            [again] = await self._database.fetch(SQL["add_again"], shards, timeout=_BULK_SECONDS)
+            return int(row["added"] + again["added"])
         async with self._database.transaction() as tx:
             added = await tx.fetchval(SQL["add"], *new, timeout=_BULK_SECONDS)
             # Not in the same statement: that would not see what another process added in the meantime.
-            await tx.execute(SQL["join_group"], group, [job.shard for job in jobs], timeout=_BULK_SECONDS)
-            return int(added)
+            await tx.execute(SQL["join_group"], group, shards, timeout=_BULK_SECONDS)
+            return int(added + await tx.fetchval(SQL["add_again"], shards, timeout=_BULK_SECONDS))
+
+    async def cancel(self, group: str) -> int:
+        """A thousand at a time, so that nobody has to wait for long.
+
+        A batch that waited for a row while it holds others could deadlock with the batch that completes them, or with
+        somebody who enqueues them. So it passes over what is locked, and each of those is waited for alone.
+        """
+        cancelled, after = 0, _FIRST_ID
+        while True:
+            held, ended = await self._cancel_some(group, after)
+            cancelled += ended
+            if held:
+                after = held[-1]
+            elif busy := await self._database.fetch(SQL["first_waited_for"], group, timeout=_BULK_SECONDS):
+                held, ended = await self._cancel_some(group, _FIRST_ID, awaited=busy[0]["id"])
+                cancelled, after = cancelled + ended, _FIRST_ID
+            else:
+                return cancelled
+
+    async def _cancel_some(
+        self, group: str, after: uuid.UUID, *, awaited: uuid.UUID | None = None
+    ) -> tuple[list[uuid.UUID], int]:
+        """The group leaves jobs from an id on; returns which, and how many of them are cancelled now."""
+        async with self._database.transaction() as tx:
+            if awaited is not None:
+                await tx.execute(SQL["await"], group, awaited, timeout=_BULK_SECONDS)
+            rows = await tx.fetch(SQL["hold_waited_for"], group, after, _AT_ONCE, timeout=_BULK_SECONDS)
+            held = [row["id"] for row in rows]
+            if not held:
+                return [], 0
+            await tx.execute(SQL["leave"], group, held)
+            # Not in the same statement as any of these: only now that they are locked does nobody begin to want them.
+            return held, int(await tx.fetchval(SQL["cancel"], held))
 
     async def claim(
         self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
@@ -115,8 +154,7 @@ class PostgresJobStore:
         async with self._database.transaction() as tx:
             if not await tx.fetch(SQL["complete"], *acks([Done(lease, counted)])):
                 raise lost(lease)
-            await tx.fetch(SQL["add"], *_new([NewJob(shard) for shard in shards]))
-            await tx.execute(SQL["inherit_groups"], lease.job_id, shards)
+            await add_parts(tx, lease, shards)
 
     async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
         await self._change(SQL["fail"], lease, failure.code, storable(failure.message), retry_in, encode(counted))
@@ -164,6 +202,13 @@ class PostgresJobStore:
         """One fenced write, whose statement finds nothing when the lease is lost."""
         if not await self._database.fetch(sql, lease.job_id, lease.fence, *arguments):
             raise lost(lease)
+
+
+async def add_parts(tx: Any, lease: Lease, shards: Sequence[str]) -> None:
+    """A pending job for each part of a job that this transaction has ended, wanted by whoever wants the whole."""
+    await tx.fetch(SQL["add"], *_new([NewJob(shard) for shard in shards]))
+    await tx.execute(SQL["inherit_groups"], lease.job_id, shards)
+    await tx.fetch(SQL["add_again"], shards)
 
 
 def storable(text: str) -> str:

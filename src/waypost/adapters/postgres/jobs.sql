@@ -5,15 +5,9 @@
 -- `status || ''` hides that index too. Statistics from an idle moment say that nothing is leased, so that reading all
 -- of it for each of a thousand acknowledgements looks as cheap as a look-up by id.
 
--- add: a job for each shard that has none; cancelled ones are wanted again; whoever waits is told, once
+-- add: a job for each shard that has none; whoever waits is told, once
 with wanted as materialized (
   select * from unnest($1::uuid[], $2::text[], $3::integer[], $4::float8[]) as wanted (id, shard, priority, delay)
-),
-again as (
-  update jobs set status = 'pending', finished_at = null, attempts = 0
-  from wanted
-  where jobs.shard = wanted.shard and jobs.status = 'cancelled'
-  returning jobs.not_before
 ),
 added as (
   insert into jobs (id, shard, status, priority, not_before, created_at)
@@ -25,21 +19,91 @@ added as (
   returning not_before
 )
 select count(*) as added, case when bool_or(not_before <= now()) then pg_notify('waypost_jobs', '') end
-from (select not_before from again union all select not_before from added) as new;
+from added;
 
--- join_group: the group waits for the jobs from here on
+-- add_again: cancelled ones are wanted again; after `add` and after joining, so that everybody locks in the same order
+with cancelled as materialized (
+  select id from jobs where shard = any($1::text[]) and status = 'cancelled'
+  order by shard
+  for no key update
+),
+again as (
+  update jobs set status = 'pending', finished_at = null, attempts = 0
+  where id = any(array(select id from cancelled))
+  returning not_before
+)
+select count(*) as added, case when bool_or(not_before <= now()) then pg_notify('waypost_jobs', '') end
+from again;
+
+-- join_group: the group waits for the jobs from here on, also when it had cancelled
+with wanted as materialized (
+  -- Locked, as the reference to the job alone would not do for a group that is there already: whoever cancels the job
+  -- comes before us, and it is made pending by our next statement; or after us, and sees that we want it.
+  select id, counters from jobs where shard = any($2::text[])
+  order by id
+  for key share
+)
 insert into job_groups (group_id, job_id, counters_before)
-select $1, id, counters from jobs where shard = any($2::text[])
+select $1, id, counters from wanted
 order by id
-on conflict do nothing;
+on conflict (group_id, job_id) do update set cancelled = false where job_groups.cancelled;
 
--- inherit_groups: the parts of a job are wanted by whoever wanted the whole
+-- inherit_groups: the parts of a job are wanted by whoever wants the whole
+with parts as materialized (
+  select id, counters from jobs where shard = any($2::text[])
+  order by id
+  for key share
+)
 insert into job_groups (group_id, job_id, counters_before)
-select wanting.group_id, part.id, part.counters
-from job_groups wanting, jobs part
-where wanting.job_id = $1 and part.shard = any($2::text[])
-order by wanting.group_id, part.id
-on conflict do nothing;
+select wanting.group_id, parts.id, parts.counters
+from job_groups wanting, parts
+where wanting.job_id = $1 and not wanting.cancelled
+order by wanting.group_id, parts.id
+on conflict (group_id, job_id) do update set cancelled = false where job_groups.cancelled;
+
+-- hold_waited_for: some unfinished jobs that the group waits for, from an id on, except those that somebody is changing
+select waiting.job_id as id
+from job_groups waiting
+-- The limit makes it a look-up for each; without it the planner may rather read all jobs there are.
+cross join lateral (
+  select from jobs
+  where id = waiting.job_id and status || '' in ('pending', 'leased')
+  limit 1
+  -- Not only against those who change the job, but also against those who begin to want it.
+  for update skip locked
+) as unfinished
+where waiting.group_id = $1 and waiting.job_id > $2 and not waiting.cancelled
+order by waiting.job_id
+limit $3
+for update of waiting skip locked;
+
+-- first_waited_for: an unfinished job that the group waits for
+select waiting.job_id as id
+from job_groups waiting
+cross join lateral (
+  select from jobs where id = waiting.job_id and status || '' in ('pending', 'leased') limit 1
+) as unfinished
+where waiting.group_id = $1 and not waiting.cancelled
+order by waiting.job_id
+limit 1;
+
+-- await: whoever is changing the job, or how the group wants it
+select from job_groups waiting join jobs on jobs.id = waiting.job_id
+where waiting.group_id = $1 and waiting.job_id = $2
+for update;
+
+-- leave: the group waits for these jobs no more
+update job_groups set cancelled = true where group_id = $1 and job_id = any((select $2::uuid[])::uuid[]);
+
+-- cancel: those of these jobs that nobody waits for
+with cancelled as (
+  update jobs
+  set status = 'cancelled', lease_owner = null, lease_until = null, finished_at = now()
+  where id = any((select $1::uuid[])::uuid[])
+    and not exists (select from job_groups where job_id = jobs.id and not cancelled)
+  returning id
+)
+select count(*) as cancelled from cancelled;
 
 -- due: the part of a claim that takes what is pending and due, in order
 select id from jobs
@@ -51,7 +115,7 @@ for no key update skip locked
 -- due_in_group: the same, of one group; apart, so that the planner may begin with the group where it is the smaller set
 select id from jobs
 where status = 'pending' and not_before <= now()
-  and exists (select from job_groups where group_id = $5 and job_id = jobs.id)
+  and exists (select from job_groups where group_id = $5 and job_id = jobs.id and not cancelled)
 order by priority desc, not_before, id
 limit (select case when $6::boolean then 0 else $2::bigint end)
 for no key update of jobs skip locked
@@ -60,7 +124,7 @@ for no key update of jobs skip locked
 $5::text is null
 
 -- wanted_in_group: the same, of one group; apart, because a plan that looks for groups in vain costs more
-exists (select from job_groups where group_id = $5 and job_id = jobs.id)
+exists (select from job_groups where group_id = $5 and job_id = jobs.id and not cancelled)
 
 -- claim: lease the due, unless only the expired are asked for; then, while there is room, the expired; bury the exhausted
 with due as materialized (
@@ -200,9 +264,11 @@ limit $4;
 -- count: jobs by status
 select status, count(*) as jobs from jobs group by status;
 
--- tally: where the jobs of a group stand, and what was counted on them since it began
+-- tally: where the jobs of a group stand, and what was counted on them since it began; what it cancelled and others go
+-- on with is cancelled for it
 with members as materialized (
-  select status, counters, counters_before
+  select case when cancelled and status in ('pending', 'leased') then 'cancelled' else status end as status,
+         counters, counters_before
   from job_groups join jobs on jobs.id = job_id
   where group_id = $1
 ),

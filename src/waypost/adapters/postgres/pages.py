@@ -1,22 +1,18 @@
 """The page commit on PostgreSQL."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
-import xxhash
 
+from waypost.adapters.page_rows import PageRows
 from waypost.adapters.postgres import jobs
 from waypost.adapters.postgres.database import PostgresDatabase
-from waypost.adapters.queries import load_queries
-from waypost.importing.pages import Committed
+from waypost.adapters.postgres.page_writing import SQL, PageWriting
+from waypost.importing.pages import Committed, Writing
 from waypost.importing.source import Page
 from waypost.scaling.jobs.job import Done, Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
-
-SQL = load_queries(__package__, "pages.sql")
 
 
 class PostgresPageStore:
@@ -31,21 +27,22 @@ class PostgresPageStore:
     async def begin(self, lease: Lease) -> Lease | None:
         return lease
 
-    async def commit(
-        self, lease: Lease, page: Page, *, requested_at: datetime, counted: Mapping[str, int]
-    ) -> Committed:
-        rows = _Rows(page)
+    async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
+        rows = PageRows(page, writing)
+        ends = page.last or bool(writing.parts)
         async with self._database.transaction() as tx:
             # The fenced write comes first: it fails for a stale worker before anything else is touched.
-            held = await tx.fetch(SQL["hold_job"], lease.job_id, lease.fence, page.cursor, jobs.encode(counted))
-            if not held:
+            counted = jobs.encode(writing.counted)
+            if not await tx.fetch(SQL["hold_job"], lease.job_id, lease.fence, page.cursor, counted):
                 raise jobs.lost(lease)
-            changes = await rows.write(tx, lease.shard, requested_at)
-            if page.last:
+            changes = await PageWriting(tx, lease.shard, writing, contended="contended").write(page, rows)
+            if ends:
                 await tx.fetch(jobs.SQL["complete"], *jobs.acks([Done(lease, changes)]))
+                if writing.parts:
+                    await jobs.add_parts(tx, lease, writing.parts)
             else:
                 await tx.fetch(jobs.SQL["checkpoint"], lease.job_id, lease.fence, page.cursor, jobs.encode(changes))
-        return Committed(changes, ended=page.last)
+        return Committed(changes, ended=ends)
 
 
 class PostgresApartPageStore:
@@ -66,67 +63,27 @@ class PostgresApartPageStore:
         rows = await self._database.fetch(SQL["hold_shard"], lease.shard, lease.fence)
         if not rows:
             raise _outdated(lease)
+        if rows[0]["parts"]:
+            # Whoever split it may have been killed before the job store knew.
+            await self._jobs.split(lease, rows[0]["parts"], counted={})
         return None if rows[0]["done"] else msgspec.structs.replace(lease, cursor=rows[0]["cursor"])
 
-    async def commit(
-        self, lease: Lease, page: Page, *, requested_at: datetime, counted: Mapping[str, int]
-    ) -> Committed:
-        rows = _Rows(page)
+    async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
+        rows = PageRows(page, writing)
+        ends = page.last or bool(writing.parts)
         async with self._database.transaction() as tx:
             if not await tx.fetch(SQL["hold_shard"], lease.shard, lease.fence):
                 raise _outdated(lease)
-            changes = await rows.write(tx, lease.shard, requested_at)
-            await tx.execute(SQL["move_shard"], lease.shard, page.cursor, page.last)
+            changes = await PageWriting(tx, lease.shard, writing, contended="contended_apart").write(page, rows)
+            await tx.execute(SQL["move_shard"], lease.shard, page.cursor, ends, writing.parts or None)
         # A kill in between loses counters at most: the next holder begins where the shard's row says.
-        total = Counter(counted)
+        total = Counter(writing.counted)
         total.update(changes)
-        await self._jobs.checkpoint(lease, cursor=page.cursor, counted=total)
-        return Committed(changes, ended=False)
-
-
-class _Rows:
-    """A page in columns, made before the transaction, in which others may be waiting for us."""
-
-    def __init__(self, page: Page) -> None:
-        self._fetched = len(page.fetched)
-        self._rejected = len(page.rejects)
-        self._places = _places(page)
-        self._rejects = _rejects(page)
-
-    async def write(self, tx: Any, shard: str, requested_at: datetime) -> Counter[str]:
-        """Add and change places and keep rejects; says how many were what."""
-        changes = Counter(rejected=self._rejected)
-        if self._fetched:
-            row = await tx.fetchrow(SQL["write"], *self._places, requested_at)
-            changes.update(added=row["added"], changed=row["changed"])
-            changes["unchanged"] = self._fetched - row["added"] - row["changed"]
-        if self._rejected:
-            await tx.execute(SQL["reject"], shard, *self._rejects)
-        return changes
-
-
-def _places(page: Page) -> tuple[Sequence[object], ...]:
-    """Columns for the statement that writes places; of several records for one place the last counts."""
-    last = {fetched.place.external_id: fetched for fetched in page.fetched}
-    encoded = [msgspec.json.encode(fetched.place) for fetched in last.values()]
-    records = [fetched.record for fetched in last.values()]
-    return (
-        list(last),
-        [fetched.place.id for fetched in last.values()],
-        [place.decode() for place in encoded],
-        records,
-        [xxhash.xxh3_128_digest(place + b"\n" + record) for place, record in zip(encoded, records, strict=True)],
-    )
-
-
-def _rejects(page: Page) -> tuple[Sequence[object], ...]:
-    """Columns for the statement that keeps rejects, each record once."""
-    once = {xxhash.xxh3_128_digest(reject.record): reject for reject in page.rejects}
-    return (
-        list(once),
-        [reject.record for reject in once.values()],
-        [jobs.storable(reject.reason) for reject in once.values()],
-    )
+        if writing.parts:
+            await self._jobs.split(lease, writing.parts, counted=total)
+        else:
+            await self._jobs.checkpoint(lease, cursor=page.cursor, counted=total)
+        return Committed(changes, ended=bool(writing.parts))
 
 
 async def _now(database: PostgresDatabase) -> datetime:

@@ -12,42 +12,131 @@ where id = $1 and fence = $2 and status = 'leased'
 returning set_config('idle_in_transaction_session_timeout', '5s', true);
 
 -- hold_shard: whoever comes with an older fence than the shard has seen changes nothing
-insert into shards (shard, fence) values ($1, $2)
-on conflict (shard) do update set fence = excluded.fence where shards.fence <= excluded.fence
-returning cursor, done, set_config('idle_in_transaction_session_timeout', '5s', true);
+insert into shards (shard, fence, seen_at) values ($1, $2, now())
+on conflict (shard) do update set fence = excluded.fence, seen_at = now() where shards.fence <= excluded.fence
+returning cursor, done, parts, set_config('idle_in_transaction_session_timeout', '5s', true);
 
 -- move_shard: a page was written
-update shards set cursor = $2, done = $3 where shard = $1;
+update shards set cursor = $2, done = $3, parts = $4 where shard = $1;
 
 -- highest_fence: that any shard has seen
 select coalesce(max(fence), 0) as fence from shards;
 
+-- contended: whether somebody else holds a shard that may bring the same places; few are held, and many have been
+select exists (
+  select from jobs where status = 'leased' and starts_with(shard || '', $1) and strpos(shard, $2) = 0
+) as contended;
+
+-- contended_apart: whether somebody has worked, within the hour, on an unfinished shard that may bring the same places
+select exists (
+  select from shards
+  where not done and seen_at > now() - interval '1 hour' and starts_with(shard, $1) and strpos(shard, $2) = 0
+) as contended;
+
+-- strike: what the page has is not gone, whoever missed it before
+delete from candidates where external_id = any($1::text[]) and requested_at <= $2;
+
+-- gather: what we hold of the numbers that the page covers, and it lacks
+insert into candidates (shard, external_id, requested_at)
+select $1, external_id, $2 from places
+where source = $3 and area = $4 and number >= $5 and number < coalesce($6, 9223372036854775807)
+  and removed_at is null and requested_at <= $2
+  and not (external_id = any($7::text[]))
+on conflict do nothing;
+
 -- write: add what is new of a page's places, and change what the provider changed
-with written as (
-  insert into places (external_id, id, place, record, content_hash, requested_at, changed_at)
-  select brought.*, $6, now()
-  from unnest($1::text[], $2::uuid[], $3::text[], $4::bytea[], $5::bytea[])
-    as brought (external_id, id, place, record, content_hash)
-  -- What is unchanged stops here: a conflict locks its row, and that is a write too. The limit makes it a look-up for
-  -- each; without it the planner may rather read all places there are.
+with known as materialized (
+  select brought.*, known.content_hash as known_hash, known.requested_at, known.removed_at, known.area
+  from unnest($1::text[], $2::uuid[], $3::text[], $4::bytea[], $5::bytea[], $6::bigint[])
+    as brought (external_id, id, place, record, content_hash, number)
+  -- The limit makes it a look-up for each; without it the planner may rather read all places there are.
   left join lateral (
-    select content_hash, requested_at from places where external_id = brought.external_id limit 1
+    select content_hash, requested_at, removed_at, area from places where external_id = brought.external_id limit 1
   ) as known on true
-  where known.content_hash is null or (known.content_hash <> brought.content_hash and known.requested_at <= $6)
+),
+written as (
+  insert into places (
+    external_id, id, place, record, content_hash, number, requested_at, changed_at, source, area
+  )
+  select external_id, id, place, record, content_hash, number, $7, now(), $8, $9
+  from known
+  -- What is unchanged stops here: a conflict locks its row, and that is a write too.
+  where known_hash is null or requested_at <= $7 and case
+    when removed_at is null then known_hash <> content_hash
+    -- That it was missing in one area says nothing about others.
+    else area <> $9 or removed_at < $7
+  end
   -- Two pages with the same places wait for each other in the same order, and so never for ever.
-  order by brought.external_id collate "C"
+  order by external_id collate "C"
   -- Somebody else may have written it a moment ago. What a later request brought stands, however late this page comes.
   on conflict (external_id) do update
   set place = excluded.place, record = excluded.record, content_hash = excluded.content_hash,
-      requested_at = excluded.requested_at, changed_at = excluded.changed_at
-  where places.content_hash <> excluded.content_hash and places.requested_at <= excluded.requested_at
+      number = excluded.number, requested_at = excluded.requested_at, changed_at = excluded.changed_at,
+      source = excluded.source, area = excluded.area, version = places.version + 1, removed_at = null
+  where places.requested_at <= excluded.requested_at and case
+    when places.removed_at is null then places.content_hash <> excluded.content_hash
+    else places.area <> excluded.area or places.removed_at < excluded.requested_at
+  end
   -- A row that was there before has been locked by us, and a new one by nobody.
-  returning xmax = 0 as is_new
+  returning external_id, version, xmax = 0 as is_new
 )
-select count(*) filter (where is_new) as added, count(*) filter (where not is_new) as changed from written;
+select written.external_id, version, is_new or removed_at is not null as is_added
+from written join known on known.external_id = written.external_id;
+
+-- Below, a limit makes it a look-up for each, and an array is taken for short: otherwise the planner may rather read
+-- all places that there are.
+
+-- touch: places were seen as they are, while somebody else may bring what they were before
+update places set requested_at = $2
+where external_id = any(array(
+  select seen.external_id
+  from unnest($1::text[]) as wanted (external_id)
+  -- In the order in which pages write them.
+  cross join lateral (
+    select external_id, requested_at, removed_at from places where external_id = wanted.external_id limit 1
+    for no key update
+  ) as seen
+  where requested_at < $2 and removed_at is null
+));
 
 -- reject: records that could not be understood
 insert into rejects (shard, record_hash, record, reason, seen_at)
 select $1, record_hash, record, reason, now()
 from unnest($2::bytea[], $3::bytea[], $4::text[]) as rejected (record_hash, record, reason)
 on conflict (shard, record_hash) do update set seen_at = excluded.seen_at;
+
+-- going: how many of a shard's candidates would be removed
+select count(*) as going
+from candidates
+cross join lateral (
+  select source, area, removed_at, requested_at from places where external_id = candidates.external_id limit 1
+) as held
+where shard = $1 and source = $2 and area = $3 and removed_at is null
+  and held.requested_at <= candidates.requested_at;
+
+-- held: how many places we hold of a shard
+select count(*) as held from places
+where source = $1 and area = $2 and number >= $3 and number < coalesce($4, 9223372036854775807)
+  and removed_at is null;
+
+-- remove: a shard's candidates, unless somebody has seen them since
+update places
+set removed_at = (select requested_at from candidates where shard = $1 and external_id = places.external_id),
+    changed_at = now(), version = version + 1
+where external_id = any(array(
+  select candidates.external_id
+  from candidates
+  cross join lateral (
+    select source, area, removed_at, requested_at from places where external_id = candidates.external_id limit 1
+    for no key update
+  ) as held
+  where shard = $1 and source = $2 and area = $3 and removed_at is null
+    and held.requested_at <= candidates.requested_at
+))
+returning external_id, version;
+
+-- forget_candidates: the shard has ended
+delete from candidates where shard = $1;
+
+-- event: what happened, for others
+insert into outbox (id, name, subject, occurred_at, data) values ($1, $2, $3, $4, $5);

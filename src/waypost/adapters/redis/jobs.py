@@ -48,6 +48,14 @@ class RedisJobStore:
         groups = json([] if group is None else [group])
         return sum([await self._run("enqueue", new_job_arguments(chunk), groups) for chunk in _chunks(jobs)])
 
+    async def cancel(self, group: str) -> int:
+        cancelled = 0
+        while True:
+            found, ended = await self._run("cancel", group, _CHUNK)
+            if not found:
+                return cancelled
+            cancelled += ended
+
     async def claim(
         self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
     ) -> Sequence[Lease]:
@@ -135,7 +143,7 @@ class RedisJobStore:
     async def tally(self, group: str) -> Tally:
         fields = pairs(await self._run("tally", group))
         jobs = {status: int(fields.get(f"status:{status}", 0)) for status in STATUSES}
-        return Tally({status: number for status, number in jobs.items() if number}, Counter(counters(fields)))
+        return Tally({status: number for status, number in jobs.items() if number > 0}, Counter(counters(fields)))
 
     async def raise_fences(self, above: int) -> None:
         """From here on fences are larger than this one, which is the highest that another store has seen."""

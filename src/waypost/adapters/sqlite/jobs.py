@@ -35,6 +35,14 @@ class SqliteJobStore:
 
         return await self._database.write(work)
 
+    async def cancel(self, group: str) -> int:
+        def work(tx: sqlite3.Connection) -> int:
+            left = tx.execute(SQL["leave_unfinished"], {"group": group}).fetchall()
+            now = now_us()
+            return tx.executemany(SQL["cancel"], [{"id": row["job_id"], "now": now} for row in left]).rowcount
+
+        return await self._database.write(work)
+
     async def claim(
         self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
     ) -> Sequence[Lease]:
@@ -86,8 +94,7 @@ class SqliteJobStore:
     async def split(self, lease: Lease, shards: Sequence[str], *, counted: Mapping[str, int]) -> None:
         def work(tx: sqlite3.Connection) -> None:
             end_lease(tx, lease, counted, status="done", now=now_us())
-            _add(tx, [NewJob(shard) for shard in shards])
-            tx.executemany(SQL["inherit_groups"], [{"shard": shard, "id": lease.job_id} for shard in shards])
+            add_parts(tx, lease, shards)
 
         await self._database.write(work)
 
@@ -167,6 +174,12 @@ def _add(tx: sqlite3.Connection, jobs: Sequence[NewJob]) -> int:
             for job in jobs
         ],
     ).rowcount
+
+
+def add_parts(tx: sqlite3.Connection, lease: Lease, shards: Sequence[str]) -> None:
+    """A pending job for each part of a job that this transaction has ended, wanted by whoever wants the whole."""
+    _add(tx, [NewJob(shard) for shard in shards])
+    tx.executemany(SQL["inherit_groups"], [{"shard": shard, "id": lease.job_id} for shard in shards])
 
 
 def count(tx: sqlite3.Connection, lease: Lease, counted: Mapping[str, int]) -> None:

@@ -2,21 +2,22 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
 from datetime import datetime
 
 import msgspec
-import xxhash
 
+from waypost.adapters.page_rows import PageRows
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite import jobs
-from waypost.adapters.sqlite.database import SqliteDatabase, from_us, now_us, to_us
-from waypost.importing.pages import Committed
-from waypost.importing.source import Fetched, Page, Reject
+from waypost.adapters.sqlite.database import SqliteDatabase, from_us, now_us
+from waypost.adapters.sqlite.page_writing import PageWriting
+from waypost.importing.pages import Committed, Writing
+from waypost.importing.source import Page
 from waypost.scaling.jobs.job import Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
 
-_SQL = load_queries(__package__, "places.sql")
+_SQL = load_queries(__package__, "pages.sql")
+_parts = msgspec.json.Decoder(list[str])
 
 
 class SqlitePageStore:
@@ -31,20 +32,22 @@ class SqlitePageStore:
     async def begin(self, lease: Lease) -> Lease | None:
         return lease
 
-    async def commit(
-        self, lease: Lease, page: Page, *, requested_at: datetime, counted: Mapping[str, int]
-    ) -> Committed:
+    async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
+        rows = PageRows(page, writing)
+
         def work(tx: sqlite3.Connection) -> Committed:
-            now = now_us()
             # The fenced write comes first: it fails for a stale worker before anything else is touched.
-            jobs.count(tx, lease, counted)
-            changes = _write_page(tx, lease.shard, page, to_us(requested_at), now)
+            jobs.count(tx, lease, writing.counted)
+            changes = PageWriting(tx, lease.shard, writing, contended="contended").write(page, rows)
             tx.execute(jobs.SQL["move_cursor"], {"cursor": page.cursor, "id": lease.job_id})
-            if page.last:
-                jobs.end_lease(tx, lease, changes, status="done", now=now)
+            if writing.parts:
+                jobs.end_lease(tx, lease, changes, status="done", now=now_us())
+                jobs.add_parts(tx, lease, writing.parts)
+            elif page.last:
+                jobs.end_lease(tx, lease, changes, status="done", now=now_us())
             else:
                 jobs.count(tx, lease, changes)
-            return Committed(changes, ended=page.last)
+            return Committed(changes, ended=page.last or bool(writing.parts))
 
         return await self._database.write(work)
 
@@ -63,67 +66,40 @@ class SqliteApartPageStore:
         return await self._database.read(lambda c: int(c.execute(_SQL["highest_fence"]).fetchone()["fence"]))
 
     async def begin(self, lease: Lease) -> Lease | None:
-        def work(tx: sqlite3.Connection) -> Lease | None:
+        def work(tx: sqlite3.Connection) -> sqlite3.Row:
             _raise_fence(tx, lease)
-            row = tx.execute(_SQL["shard"], {"shard": lease.shard}).fetchone()
-            return None if row["done"] else msgspec.structs.replace(lease, cursor=row["cursor"])
+            row: sqlite3.Row = tx.execute(_SQL["shard"], {"shard": lease.shard}).fetchone()
+            return row
 
-        return await self._database.write(work)
+        row = await self._database.write(work)
+        if row["parts"]:
+            # Whoever split it may have been killed before the job store knew.
+            await self._jobs.split(lease, _parts.decode(row["parts"]), counted={})
+        return None if row["done"] else msgspec.structs.replace(lease, cursor=row["cursor"])
 
-    async def commit(
-        self, lease: Lease, page: Page, *, requested_at: datetime, counted: Mapping[str, int]
-    ) -> Committed:
+    async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
+        rows = PageRows(page, writing)
+        parts = msgspec.json.encode(writing.parts).decode() if writing.parts else None
+        ends = page.last or bool(parts)
+
         def work(tx: sqlite3.Connection) -> Counter[str]:
             _raise_fence(tx, lease)
-            changes = _write_page(tx, lease.shard, page, to_us(requested_at), now_us())
-            tx.execute(_SQL["move_shard"], {"shard": lease.shard, "cursor": page.cursor, "done": page.last})
+            changes = PageWriting(tx, lease.shard, writing, contended="contended_apart").write(page, rows)
+            tx.execute(_SQL["move_shard"], {"shard": lease.shard, "cursor": page.cursor, "done": ends, "parts": parts})
             return changes
 
         changes = await self._database.write(work)
         # A kill in between loses counters at most: the next holder begins where the shard's row says.
-        total = Counter(counted)
+        total = Counter(writing.counted)
         total.update(changes)
-        await self._jobs.checkpoint(lease, cursor=page.cursor, counted=total)
-        return Committed(changes, ended=False)
+        if writing.parts:
+            await self._jobs.split(lease, writing.parts, counted=total)
+        else:
+            await self._jobs.checkpoint(lease, cursor=page.cursor, counted=total)
+        return Committed(changes, ended=bool(writing.parts))
 
 
 def _raise_fence(tx: sqlite3.Connection, lease: Lease) -> None:
-    if not tx.execute(_SQL["raise_fence"], {"shard": lease.shard, "fence": lease.fence}).rowcount:
+    held = {"shard": lease.shard, "fence": lease.fence, "now": now_us()}
+    if not tx.execute(_SQL["raise_fence"], held).rowcount:
         raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is older than what the store has seen")
-
-
-def _write_page(tx: sqlite3.Connection, shard: str, page: Page, requested_at: int, now: int) -> Counter[str]:
-    changes = Counter(_write(tx, fetched, requested_at, now) for fetched in page.fetched)
-    changes["rejected"] = len(page.rejects)
-    for reject in page.rejects:
-        _keep(tx, shard, reject, now)
-    return changes
-
-
-def _write(tx: sqlite3.Connection, fetched: Fetched, requested_at: int, now: int) -> str:
-    """Add or change one place; says which it was."""
-    place = msgspec.json.encode(fetched.place)
-    row = {
-        "external_id": fetched.place.external_id,
-        "id": fetched.place.id.bytes,
-        "place": place.decode(),
-        "record": fetched.record,
-        "content_hash": xxhash.xxh3_128_digest(place + b"\n" + fetched.record),
-        "requested_at": requested_at,
-        "now": now,
-    }
-    known = tx.execute(_SQL["known"], row).fetchone()
-    if known is None:
-        tx.execute(_SQL["add"], row)
-        return "added"
-    # What a later request brought stands, however late this page comes.
-    if known["content_hash"] == row["content_hash"] or known["requested_at"] > requested_at:
-        return "unchanged"
-    tx.execute(_SQL["change"], row)
-    return "changed"
-
-
-def _keep(tx: sqlite3.Connection, shard: str, reject: Reject, now: int) -> None:
-    digest = xxhash.xxh3_128_digest(reject.record)
-    row = {"shard": shard, "record_hash": digest, "record": reject.record, "reason": reject.reason, "now": now}
-    tx.execute(_SQL["reject"], row)

@@ -5,7 +5,10 @@
        ├──release, retry─┘ └──terminal error, or attempts exhausted──> dead ──revive──> pending
        └──claim again, once the lease has expired
 
-Each claim gives the job a new, larger fence. Whoever writes with an older one gets LeaseLost.
+    pending, leased ──cancel, when nobody else wants it──> cancelled ──enqueue──> pending
+
+Each claim gives the job a new, larger fence. Whoever writes with an older one, or to a job that is leased no more, gets
+LeaseLost.
 """
 
 from collections import Counter

@@ -30,11 +30,21 @@ class JobStore(Protocol):
         """
         ...
 
+    async def cancel(self, group: str) -> int:
+        """Pending and leased → cancelled, where no other group waits for the job; returns how many.
+
+        The group waits for none of its unfinished jobs any more, until it enqueues them again. Nobody's job ends
+        cancelled while it is wanted: whoever enqueues it at the same moment came first, or makes it pending again.
+        Where a call takes many jobs in several steps and breaks off, calling again goes on.
+        """
+        ...
+
     async def claim(
         self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
     ) -> Sequence[Lease]:
         """Pending and due, or expired → leased, with a new and larger fence each, in one atomic step.
 
+        With a group, only what it waits for.
         Those of higher priority come first, then those due longest. A job whose lease has expired `max_attempts`
         times in a row without progress goes dead instead: it kills workers.
         """
@@ -57,7 +67,7 @@ class JobStore(Protocol):
         ...
 
     async def split(self, lease: Lease, shards: Sequence[str], *, counted: Mapping[str, int]) -> None:
-        """Leased → done, and a pending job for each part, wanted by the same groups, in one atomic step."""
+        """Leased → done, and a pending job for each part, wanted by whoever wants the whole, in one atomic step."""
         ...
 
     async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
@@ -96,4 +106,9 @@ class JobStore(Protocol):
         """All jobs by status."""
         ...
 
-    async def tally(self, group: str) -> Tally: ...
+    async def tally(self, group: str) -> Tally:
+        """Where all that the group ever waited for stands.
+
+        What it cancelled and others go on with counts as cancelled until it ends.
+        """
+        ...

@@ -1,10 +1,11 @@
 """What can be set about budgets."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import cast, get_args
+from dataclasses import dataclass, field, make_dataclass, replace
+from typing import Any, cast, get_args
 
-from waypost.kernel.configuration import setting
+from waypost.kernel.configuration import PREFIX, setting
 from waypost.kernel.quantities import parse_duration, parse_share
 from waypost.kernel.suggesting import did_you_mean
 from waypost.scaling.ratelimit.account import Rules
@@ -21,21 +22,46 @@ def _read_when_away(text: str) -> WhenAway:
     return cast("WhenAway", text)
 
 
+def limit_settings(source: str, default: str) -> type[Any]:
+    """The room that one source has in the settings: its `limit`, and its `all_keys` for all keys together.
+
+    The variable is the same for all sources: it is about the provider in use, whichever that is.
+    """
+    shared = f"budget.{source}.global"
+    return make_dataclass(
+        "LimitSettings",
+        [
+            (
+                "limit",
+                tuple[Limit, ...],
+                setting(
+                    f"budget.{source}.limit",
+                    default,
+                    parse=parse_limits,
+                    variable=f"{PREFIX}BUDGET",
+                    explain="requests allowed for each key of the provider, such as 5/s,10000/day",
+                ),
+            ),
+            (
+                "all_keys",
+                tuple[Limit, ...],
+                setting(
+                    shared,
+                    "",
+                    parse=parse_shared_limits,
+                    variable=PREFIX + re.sub(r"\W", "_", shared).upper(),
+                    explain="requests allowed for all keys of the provider together; no limit when empty",
+                ),
+            ),
+        ],
+        frozen=True,
+    )
+
+
 @dataclass(frozen=True)
-class BudgetSettings:
-    ocm: tuple[Limit, ...] = setting(
-        "budget.ocm.limit",
-        "2/s",
-        parse=parse_limits,
-        variable="WAYPOST_BUDGET",
-        explain="requests allowed for each key of the provider, such as 5/s,10000/day",
-    )
-    ocm_global: tuple[Limit, ...] = setting(
-        "budget.ocm.global",
-        "",
-        parse=parse_shared_limits,
-        explain="requests allowed for all keys of the provider together; no limit when empty",
-    )
+class BudgetRoom:
+    """What holds for the budgets of all providers."""
+
     max_wait: float = setting(
         "budget.max_wait", "10m", parse=parse_duration, explain="longest wait for a turn before a job is given back"
     )
@@ -55,9 +81,23 @@ class BudgetSettings:
         explain="while the budget's store is away: closed (wait), share (this process's part of the rate) or open (go)",
     )
 
+
+@dataclass(frozen=True)
+class BudgetSettings(BudgetRoom):
+    """`limits` are those of each source, for one key and for all keys together."""
+
+    limits: Mapping[str, tuple[Limit, ...]] = field(default_factory=dict)
+
+    def allowing(self, source: str, limits: tuple[Limit, ...]) -> "BudgetSettings":
+        """The same with other limits for each key of one source."""
+        shared = (limit for limit in self.limits.get(source, ()) if limit.shared)
+        return replace(self, limits={**self.limits, source: (*limits, *shared)})
+
     @property
     def rules(self) -> Mapping[str, Rules]:
-        """By provider."""
-        spacings = tuple(Spacing.of(limit) for limit in (*self.ocm, *self.ocm_global))
-        floor = min(self.floor, self.ceiling)
-        return {"ocm": Rules(spacings, floor, self.ceiling, round(self.recovery * 1_000_000))}
+        """By source."""
+        floor, recovery = min(self.floor, self.ceiling), round(self.recovery * 1_000_000)
+        return {
+            source: Rules(tuple(map(Spacing.of, limits)), floor, self.ceiling, recovery)
+            for source, limits in self.limits.items()
+        }

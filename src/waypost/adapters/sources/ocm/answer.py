@@ -7,25 +7,31 @@ from datetime import datetime
 import msgspec
 
 from waypost.adapters.sources.ocm.question import Question
-from waypost.adapters.sources.ocm.records import OcmRecord, as_utc
-from waypost.importing.source import Fetched, OutsideScope, ProviderUnavailable, Reject
+from waypost.adapters.sources.ocm.records import OcmRecord
+from waypost.adapters.sources.reading import decode
+from waypost.adapters.sources.values import as_utc
+from waypost.importing.cuts import IdRange
+from waypost.importing.source import Fetched, OutsideScope, Reject
+from waypost.places.countries import NAMES
 
-_records = msgspec.json.Decoder(list[msgspec.Raw])
 _record = msgspec.json.Decoder(OcmRecord)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Places and rejects of the question; up to which id it is answered; whether all its ids are."""
+    """Places and rejects of the question; up to which id it is answered; whether all its ids are.
+
+    `covers` are the ids of which it has all there is: none for a window.
+    """
 
     fetched: tuple[Fetched, ...]
     rejects: tuple[Reject, ...]
     highest: int
     is_complete: bool
+    covers: IdRange | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(msgspec.Struct, frozen=True):
     number: int
     updated_at: datetime | None
     item: Fetched | Reject
@@ -43,24 +49,19 @@ _identified = msgspec.json.Decoder(_Identified)
 _dated = msgspec.json.Decoder(_Dated)
 
 
-def decode(body: bytes) -> list[msgspec.Raw]:
-    try:
-        return _records.decode(body)
-    except msgspec.DecodeError as error:
-        raise ProviderUnavailable(f"the provider's answer is not a JSON array: {error}") from error
-
-
 def sift(records: Sequence[msgspec.Raw], question: Question, after: int) -> Answer:
     """Leaves out what lies outside the question's window or past its ids; the provider can be told of neither end."""
     seen = [_see(raw, question.country, after) for raw in records]
     within = [each for each in seen if not question.ids.is_past(each.number)]
     highest = max([after, *(each.number for each in within)])
     kept = [each.item for each in within if _is_asked_for(each, question)]
+    is_complete = len(within) < len(seen) or question.ids.is_past(highest + 1)
     return Answer(
         fetched=tuple(item for item in kept if isinstance(item, Fetched)),
         rejects=tuple(item for item in kept if isinstance(item, Reject)),
         highest=highest,
-        is_complete=len(within) < len(seen) or question.ids.is_past(highest + 1),
+        is_complete=is_complete,
+        covers=None if question.window else IdRange(after + 1, question.ids.end if is_complete else highest + 1),
     )
 
 
@@ -73,29 +74,32 @@ def _is_asked_for(seen: _Seen, question: Question) -> bool:
 
 def _see(raw: msgspec.Raw, country: str, after: int) -> _Seen:
     try:
-        record = _record.decode(raw)
-        place = record.to_place()
-    except (msgspec.DecodeError, ValueError) as error:
-        return _Seen(_id_of(raw), _time_of(raw), Reject(bytes(raw), str(error)))
-    if record.country not in {None, country}:
-        raise OutsideScope(f"asked for {country}, the provider sent {place.external_id} in {record.country}")
+        record = decode(_record, raw)
+        place = record.to_place(country)
+    except ValueError as error:
+        number = _id_of(raw)
+        return _Seen(number, _time_of(raw), Reject(bytes(raw), str(error), f"ocm:{number}" if number else None))
+    if place.country != country:
+        # What is no country is not repeated: it could be anything, even our key.
+        where = place.country if place.country in NAMES else "a country that is none"
+        raise OutsideScope(f"asked for {country}, the provider sent {place.external_id} in {where}")
     if record.id <= after:
         raise OutsideScope(f"asked for ids above {after}, the provider sent {record.id}")
-    item = Fetched(msgspec.structs.replace(place, country=country), bytes(raw))
-    return _Seen(record.id, place.provider_updated_at, item)
+    return _Seen(record.id, place.provider_updated_at, Fetched(place, bytes(raw), record.id))
 
 
 def _id_of(raw: msgspec.Raw) -> int:
     """The id of a record that is otherwise not understood, so that the page after it can be asked for."""
     try:
-        return _identified.decode(raw).id
-    except msgspec.DecodeError:
+        return decode(_identified, raw).id
+    except ValueError:
         return 0
 
 
 def _time_of(raw: msgspec.Raw) -> datetime | None:
     """Its time, so that a window does not count its neighbours' rejects."""
     try:
-        return as_utc(_dated.decode(raw).updated_at)
-    except msgspec.DecodeError:
+        updated_at = decode(_dated, raw).updated_at
+        return as_utc(updated_at) if updated_at else None
+    except ValueError:
         return None

@@ -49,12 +49,12 @@ class Question:
         """Without an offset the provider takes a time as UTC; with one it may answer in its server's own zone."""
         asked = {"countrycode": self.country}
         if self.window:
-            asked["modifiedsince"] = self.window.start.replace(tzinfo=None).isoformat()
+            asked["modifiedsince"] = self.window.asks_from.replace(tzinfo=None).isoformat()
         return asked
 
     def holds(self, updated_at: datetime | None) -> bool:
         """Whether a record's time is asked for: the provider knows a window's start, and its end is cut here."""
-        return self.window is None or (updated_at is not None and updated_at in self.window)
+        return self.window is None or (updated_at is not None and self.window.reaches(updated_at))
 
 
 def _check_day(shard: ShardKey) -> None:

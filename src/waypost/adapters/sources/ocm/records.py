@@ -1,10 +1,11 @@
 """One Open Charge Map record, and the place it stands for."""
 
 import math
-from datetime import UTC, datetime
+from datetime import datetime
 
 import msgspec
 
+from waypost.adapters.sources.values import as_utc
 from waypost.places.place import Address, Attributes, Connector, Place, Status
 
 _STATUSES: dict[int, Status] = {
@@ -73,12 +74,11 @@ class OcmRecord(
     status_id: int | None = None
     updated_at: datetime | None = None
 
-    @property
-    def country(self) -> str | None:
-        return _text(self.address.country.iso_code if self.address.country else None)
+    def to_place(self, asked_for: str | None = None) -> Place:
+        """Where it names no country, it is in the one that was asked for.
 
-    def to_place(self) -> Place:
-        """Raises ValueError, with the reason, for a record that cannot be a place."""
+        Raises ValueError, with the reason, for a record that cannot be a place.
+        """
         where = self.address
         if not (math.isfinite(where.latitude) and abs(where.latitude) <= 90):  # noqa: PLR2004 - a pole
             raise ValueError(f"latitude {where.latitude} is not on Earth")
@@ -91,7 +91,7 @@ class OcmRecord(
             name=_text(where.title) or _text(where.town) or external_id,
             lat=where.latitude,
             lon=where.longitude,
-            country=self.country,
+            country=_text(where.country.iso_code if where.country else None) or asked_for,
             address=Address(
                 _text(where.address_line1), _text(where.town), _text(where.state_or_province), _text(where.postcode)
             ),
@@ -99,7 +99,7 @@ class OcmRecord(
             categories=("charging",),
             status=_STATUSES.get(self.status_id or 0, "unknown"),
             attributes=self._attributes(),
-            provider_updated_at=as_utc(self.updated_at),
+            provider_updated_at=as_utc(self.updated_at) if self.updated_at else None,
         )
 
     def _attributes(self) -> Attributes:
@@ -110,10 +110,4 @@ class OcmRecord(
 
 def _text(value: str | None) -> str | None:
     """Empty strings stand for nothing as often as nulls do."""
-    return (value or "").strip() or None
-
-
-def as_utc(moment: datetime | None) -> datetime | None:
-    if moment is None:
-        return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return (value.strip() or None) if value else None

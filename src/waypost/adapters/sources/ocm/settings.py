@@ -19,12 +19,18 @@ def parse_provider_url(text: str) -> str:
     return text.strip().rstrip("/").removesuffix("/v3")
 
 
+PUBLIC_URL = "https://api.openchargemap.io"
+
+
 @dataclass(frozen=True)
 class OcmSettings:
     url: str = setting(
         "ocm.url",
-        "https://api.openchargemap.io",
+        PUBLIC_URL,
         parse=parse_provider_url,
         explain="the provider's address, without /v3",
     )
     key: Secret = setting("ocm.key", "", parse=Secret, explain="the key the provider gave you")
+    attribution: str = setting(
+        "ocm.attribution", "", explain="whom to name where the places are shown; by the address when empty"
+    )

@@ -1,29 +1,32 @@
 """The Open Charge Map source: shards by country, pages by id keyset, because nothing else there is a total order."""
 
-import hashlib
-from datetime import date
+from collections.abc import Sequence
 
-from waypost.adapters.sources.ocm.answer import decode, sift
-from waypost.adapters.sources.ocm.client import ProviderClient
+from waypost.adapters.sources.access import Access
+from waypost.adapters.sources.http import ProviderClient
+from waypost.adapters.sources.keyset import ids_after
+from waypost.adapters.sources.ocm.answer import sift
 from waypost.adapters.sources.ocm.question import Question
-from waypost.adapters.sources.ocm.settings import OcmSettings
-from waypost.importing.cuts import Axis
-from waypost.importing.plan import shards_of
+from waypost.adapters.sources.ocm.settings import PUBLIC_URL, OcmSettings
+from waypost.adapters.sources.reading import read_array
+from waypost.importing.base import BaseSource, budget_key
+from waypost.importing.cuts import Axis, IdRange
 from waypost.importing.settings import ImportingSettings
-from waypost.importing.source import Page, PlanAxis, Scope
-from waypost.kernel.errors import TerminalError
+from waypost.importing.source import BadCursor, Page, PlanAxis
+from waypost.places.licence import Licence
 from waypost.scaling.jobs.shards import ShardKey
 
 _CURSOR = "after:"
 
 
-class BadCursor(TerminalError):
-    """A job's cursor was not written by this release's source."""
+_LICENCE = Licence(
+    "CC BY 4.0 and the licences of its data providers",
+    "© Open Charge Map contributors",
+    "https://openchargemap.org/site/about/terms",
+)
 
-    slug = "bad-cursor"
 
-
-class OcmSource:
+class OcmSource(BaseSource):
     name = "ocm"
     # Not by box: some records of a country lie at (0, 0), and its boxes would miss them.
     plans: frozenset[PlanAxis] = frozenset({"country", "window"})
@@ -32,21 +35,27 @@ class OcmSource:
 
     def __init__(self, settings: OcmSettings, importing: ImportingSettings) -> None:
         self.provider = settings.url
-        digest = hashlib.blake2s(f"{settings.url}\n{settings.key.reveal()}".encode(), digest_size=8).hexdigest()
-        self.budget_key = f"ocm:{digest}"
+        self.licence = _licence(settings)
+        self._budget_key = budget_key(self.name, settings.url, settings.key.reveal())
         self._page_size = importing.page_size
         self._client = ProviderClient(
-            self.name, settings.url, settings.key, timeout=importing.timeout, max_answer=importing.max_answer
+            self.name,
+            settings.url,
+            Access("X-API-Key", settings.key, "WAYPOST_OCM_KEY"),
+            configured="WAYPOST_OCM_URL",
+            timeout=importing.timeout,
+            max_answer=importing.max_answer,
         )
+
+    @property
+    def budget_key(self) -> str:
+        return self._budget_key
 
     async def close(self) -> None:
         await self._client.close()
 
-    def plan(self, scope: Scope, day: date, import_id: str | None = None) -> list[ShardKey]:
-        return shards_of(scope, day, import_id, source=self.name, plans=self.plans)
-
     async def check(self) -> None:
-        decode((await self._client.get("/v3/poi", {"client": "waypost", "maxresults": "1"})).body)
+        read_array((await self._client.get("/v3/poi", {"client": "waypost", "maxresults": "1"})).body)
 
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
         question = Question.read(shard)
@@ -62,13 +71,26 @@ class OcmSource:
                 "verbose": "false",
             },
         )
-        records = decode(received.body)
+        records = read_array(received.body)
         if not records:
             # A short page is no sign of the end: some servers send less than was asked for. Only nothing is.
-            return Page((), (), cursor, last=True, advice=received.advice)
+            covers = None if question.window else IdRange(after + 1, question.ids.end)
+            return Page((), (), cursor, last=True, advice=received.advice, covers=covers)
         answer = sift(records, question, after)
-        cursor = f"{_CURSOR}{answer.highest}"
-        return Page(answer.fetched, answer.rejects, cursor, last=answer.is_complete, advice=received.advice)
+        return Page(
+            answer.fetched,
+            answer.rejects,
+            f"{_CURSOR}{answer.highest}",
+            last=answer.is_complete,
+            advice=received.advice,
+            received=len(records),
+            covers=answer.covers,
+        )
+
+    def rest(self, shard: ShardKey, page: Page) -> Sequence[ShardKey]:
+        if page.cursor is None:
+            return ()
+        return ids_after(shard, Question.read(shard).ids, _read_cursor(page.cursor))
 
 
 def _read_cursor(cursor: str) -> int:
@@ -76,3 +98,10 @@ def _read_cursor(cursor: str) -> int:
     if not cursor.startswith(_CURSOR) or not (text.isascii() and text.isdigit()):
         raise BadCursor(f"{cursor!r} is not a cursor of this release's ocm source")
     return int(text)
+
+
+def _licence(settings: OcmSettings) -> Licence:
+    """Only its own address is known to serve its contributors' work."""
+    if settings.attribution:
+        return Licence("", settings.attribution)
+    return _LICENCE if settings.url == PUBLIC_URL else Licence("", f"Places from {settings.url}")

@@ -14,12 +14,13 @@
 --   :priorities<pool>             sorted set: the priorities that have pending jobs
 --   :pending:<priority><pool>     sorted set of ids by the time they are due
 --   :leased<pool>                 sorted set of ids by the end of their lease
---   :members:<group>              sorted set, by name: ids that the group wants
+--   :members:<group>              sorted set, by name: ids that the group wants, or wanted and has cancelled
 --   :before:<group>               hash: id → what the job had counted when the group began to want it, if anything
 --   :tally:<group>                hash: `status:<status>` → jobs, `counter:<name>` → counted since
 --
--- A pool is where one can claim from: '' is the whole store, ':' and its name is a group. What ended is in no pool, so
--- that claiming does not depend on how much is done.
+-- A job's `groups` want it; those in `cancelled_by` did, and have cancelled. A pool is where one can claim from: '' is
+-- the whole store, ':' and its name is a group that wants the job. What ended is in no pool, so that claiming does not
+-- depend on how much is done.
 
 local LAYOUT = 1
 
@@ -80,7 +81,7 @@ end
 
 local function find(id)
   local found = redis.call('HMGET', key('job:', id), 'status', 'shard', 'priority', 'fence', 'attempts',
-    'attempts_total', 'cursor', 'owner', 'not_before', 'lease_until', 'groups')
+    'attempts_total', 'cursor', 'owner', 'not_before', 'lease_until', 'groups', 'cancelled_by')
   if not found[1] then
     return nil
   end
@@ -99,8 +100,24 @@ local function find(id)
     not_before = tonumber(found[9]),
     lease_until = tonumber(found[10]),
     groups = groups,
+    cancelled_by = found[12] and cjson.decode(found[12]) or {},
     pools = pools_of(groups),
   }
+end
+
+local function is_unfinished(job)
+  return job.status == 'pending' or job.status == 'leased'
+end
+
+-- Into its status, or out of it, in the tallies of all its groups; what a group cancelled and others go on with is
+-- cancelled for it.
+local function tally(job, difference)
+  for _, group in ipairs(job.groups) do
+    bump(group, 'status:' .. job.status, difference)
+  end
+  for _, group in ipairs(job.cancelled_by) do
+    bump(group, 'status:' .. (is_unfinished(job) and 'cancelled' or job.status), difference)
+  end
 end
 
 -- The job, for the holder of its current fence alone.
@@ -121,7 +138,7 @@ end
 -- Into the indexes of its status; `at` is when it is due, its lease ends, or it ended.
 local function enter(job, at)
   place(key('ids:', job.status), job.id, 0)
-  if job.status == 'pending' or job.status == 'leased' then
+  if is_unfinished(job) then
     for _, pool in ipairs(job.pools) do
       enter_pool(job, pool, at)
     end
@@ -129,28 +146,28 @@ local function enter(job, at)
   else
     place(key('ended:', job.status), job.id, text(at))
   end
-  for _, group in ipairs(job.groups) do
-    bump(group, 'status:' .. job.status, 1)
+  tally(job, 1)
+end
+
+local function leave_pool(job, pool)
+  if job.status == 'pending' then
+    local queue = key('pending:', job.priority .. pool)
+    place(queue, job.id, false)
+    emptied[queue] = { key('priorities', pool), job.priority }
+  elseif job.status == 'leased' then
+    place(key('leased', pool), job.id, false)
   end
 end
 
 local function leave(job)
   place(key('ids:', job.status), job.id, false)
   for _, pool in ipairs(job.pools) do
-    if job.status == 'pending' then
-      local queue = key('pending:', job.priority .. pool)
-      place(queue, job.id, false)
-      emptied[queue] = { key('priorities', pool), job.priority }
-    elseif job.status == 'leased' then
-      place(key('leased', pool), job.id, false)
-    end
+    leave_pool(job, pool)
   end
-  if job.status ~= 'pending' and job.status ~= 'leased' then
+  if not is_unfinished(job) then
     place(key('ended:', job.status), job.id, false)
   end
-  for _, group in ipairs(job.groups) do
-    bump(group, 'status:' .. job.status, -1)
-  end
+  tally(job, -1)
 end
 
 -- From its status to another; `at` as in `enter`; more fields and values to set may follow.
@@ -172,8 +189,10 @@ local function count(job, counted)
   for name, number in pairs(counted) do
     if number ~= 0 then
       redis.call('HINCRBY', job.key, 'counter:' .. name, number)
-      for _, group in ipairs(job.groups) do
-        bump(group, 'counter:' .. name, number)
+      for _, groups in ipairs({ job.groups, job.cancelled_by }) do
+        for _, group in ipairs(groups) do
+          bump(group, 'counter:' .. name, number)
+        end
       end
     end
   end
@@ -192,26 +211,60 @@ local function counters_of(job)
   return counters
 end
 
--- These groups want the job from here on; a group that wants it already is left alone.
+-- A name leaves a list of them; whether it was there.
+local function drop(names, name)
+  for at, each in ipairs(names) do
+    if each == name then
+      table.remove(names, at)
+      return true
+    end
+  end
+  return false
+end
+
+local function note_groups(job)
+  redis.call('HSET', job.key, 'groups', cjson.encode(job.groups), 'cancelled_by', cjson.encode(job.cancelled_by))
+end
+
+local function note_counters_before(job, group)
+  local before = counters_of(job)
+  if #before > 0 then
+    redis.call('HSET', key('before:', group), job.id, cjson.encode(before))
+  end
+end
+
+-- These groups want the job from here on, also those that had cancelled; a group that wants it already is left alone.
 local function join(job, groups)
   local at = job.status == 'pending' and job.not_before or job.lease_until
   local joined = false
+  tally(job, -1)
   for _, group in ipairs(groups) do
-    if redis.call('ZADD', key('members:', group), 'NX', 0, job.id) == 1 then
+    local is_new = redis.call('ZADD', key('members:', group), 'NX', 0, job.id) == 1
+    if drop(job.cancelled_by, group) or is_new then
       joined = true
       job.groups[#job.groups + 1] = group
       job.pools[#job.pools + 1] = ':' .. group
       enter_pool(job, ':' .. group, at)
-      bump(group, 'status:' .. job.status, 1)
-      local before = counters_of(job)
-      if #before > 0 then
-        redis.call('HSET', key('before:', group), job.id, cjson.encode(before))
+      if is_new then
+        note_counters_before(job, group)
       end
     end
   end
+  tally(job, 1)
   if joined then
-    redis.call('HSET', job.key, 'groups', cjson.encode(job.groups))
+    note_groups(job)
   end
+end
+
+-- The group wants the job no more, from where it was in the group's pool.
+local function cancel_for(job, group)
+  tally(job, -1)
+  drop(job.groups, group)
+  drop(job.pools, ':' .. group)
+  leave_pool(job, ':' .. group)
+  job.cancelled_by[#job.cancelled_by + 1] = group
+  tally(job, 1)
+  note_groups(job)
 end
 
 local function add(new, groups)
@@ -221,6 +274,7 @@ local function add(new, groups)
     status = 'pending',
     priority = string.format('%.0f', new.priority),
     groups = groups,
+    cancelled_by = {},
     pools = pools_of(groups),
   }
   local due = now + new.delay

@@ -25,9 +25,11 @@ end
 
 local function forget(job)
   leave(job)
-  local counters = #job.groups > 0 and counters_of(job)
-  for _, group in ipairs(job.groups) do
-    leave_group(job, group, counters)
+  local counters = #job.groups + #job.cancelled_by > 0 and counters_of(job)
+  for _, groups in ipairs({ job.groups, job.cancelled_by }) do
+    for _, group in ipairs(groups) do
+      leave_group(job, group, counters)
+    end
   end
   redis.call('HDEL', key('shards'), job.shard)
   place(key('names'), job.shard .. '\0' .. job.id, false)

@@ -1,0 +1,25 @@
+"""There are no links in MongoDB, and no visits. Whoever asks for them is told where they are."""
+
+from typing import NoReturn
+
+from waypost.kernel.errors import AskedWrongly
+
+
+class LinksElsewhere(AskedWrongly):
+    """Links were asked for, and the store that is configured has none."""
+
+    slug = "links-elsewhere"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "links are kept in PostgreSQL or SQLite; MongoDB is for importing alone",
+            next_step="set WAYPOST_STORE=postgresql://… or sqlite:///… for links",
+            parameter="store",
+        )
+
+
+class NoLinks:
+    """Stands where a store of links or of visits should be."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise LinksElsewhere

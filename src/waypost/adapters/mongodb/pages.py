@@ -1,0 +1,157 @@
+"""The page commit on MongoDB."""
+
+from collections import Counter
+from datetime import datetime
+
+import msgspec
+from pymongo import ReturnDocument
+from pymongo.asynchronous.client_session import AsyncClientSession
+
+from waypost.adapters.mongodb.database import Document, MongoDatabase
+from waypost.adapters.mongodb.documents import counting, ending, literal
+from waypost.adapters.mongodb.errors import at_the_border
+from waypost.adapters.mongodb.jobs import MongoJobStore
+from waypost.adapters.mongodb.page_writing import Busy, PageWriting
+from waypost.adapters.mongodb.schema import BY_FENCE, LEASED, UNFINISHED
+from waypost.adapters.mongodb.sizes import refuse_large_records
+from waypost.adapters.page_rows import PageRows
+from waypost.importing.pages import Committed, Writing
+from waypost.importing.source import Page
+from waypost.scaling.jobs.job import Lease, LeaseLost
+from waypost.scaling.jobs.store import JobStore
+
+_WITHIN_THE_HOUR = {"$gt": ["$seen_at", {"$dateSubtract": {"startDate": "$$NOW", "unit": "hour", "amount": 1}}]}
+
+# Seconds for a look, and for a commit with its tries.
+_QUICK, _COMMIT = 10, 30
+
+
+class MongoPageStore:
+    """Pages beside their jobs: one transaction that begins with the fenced write to the job."""
+
+    def __init__(self, database: MongoDatabase, jobs: MongoJobStore) -> None:
+        self._database = database
+        self._jobs = jobs
+        self._busy = Busy(database.jobs, {"status": "leased"}, "shard", LEASED)
+
+    @at_the_border(_QUICK)
+    async def now(self) -> datetime:
+        return await self._database.now()
+
+    async def begin(self, lease: Lease) -> Lease | None:
+        return lease
+
+    @at_the_border(_COMMIT)
+    async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
+        page = refuse_large_records(page)
+        rows = PageRows(page, writing)
+        ends = page.last or bool(writing.parts)
+
+        async def work(session: AsyncClientSession) -> Committed:
+            # The fenced write comes first: it fails for a stale worker before anything else is touched.
+            now = await self._hold(session, lease, page.cursor, writing)
+            pages = PageWriting(self._database, session, lease.shard, writing, now=now, busy=self._busy)
+            changes = await pages.write(page, rows)
+            if writing.parts:
+                await self._jobs.split_in(session, lease, writing.parts, changes)
+            else:
+                update = ending("done", changes) if page.last else counting(changes)
+                await self._jobs.change(lease, update, session)
+            return Committed(changes, ended=ends)
+
+        return await self._database.transaction(work)
+
+    async def _hold(self, session: AsyncClientSession, lease: Lease, cursor: str | None, writing: Writing) -> datetime:
+        """The job is ours until the transaction ends: a claim waits for it, and one that came before is a conflict.
+
+        An update that changes nothing is no write and holds nothing, so that pages are counted.
+        """
+        pages = {"$add": [{"$ifNull": ["$pages", 0]}, 1]}
+        update = counting(writing.counted, cursor=literal(cursor), attempts=0, pages=pages)
+        now: datetime = (await self._jobs.change(lease, update, session))["now"]
+        return now
+
+
+class MongoApartPageStore:
+    """Pages whose jobs are kept in another store. The shard's document here holds fence and cursor and is the
+    authority.
+    """
+
+    def __init__(self, database: MongoDatabase, job_store: JobStore) -> None:
+        self._database = database
+        self._shards = database.database.shards
+        self._jobs = job_store
+        self._busy = Busy(self._shards, {"done": False, "$expr": _WITHIN_THE_HOUR}, "_id", UNFINISHED)
+
+    @at_the_border(_QUICK)
+    async def now(self) -> datetime:
+        return await self._database.now()
+
+    @at_the_border(_QUICK)
+    async def highest_fence(self) -> int:
+        found = await self._shards.find_one({}, {"fence": 1}, sort=[("fence", -1)], hint=BY_FENCE)
+        return int(found["fence"]) if found else 0
+
+    async def begin(self, lease: Lease) -> Lease | None:
+        shard = await self._raise_fence(lease)
+        if shard["parts"]:
+            # Whoever split it may have been killed before the job store knew.
+            await self._jobs.split(lease, shard["parts"], counted={})
+        return None if shard["done"] else msgspec.structs.replace(lease, cursor=shard["cursor"])
+
+    async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
+        page = refuse_large_records(page)
+        changes = await self._write(lease, page, writing)
+        # A kill in between loses counters at most: the next holder begins where the shard's document says.
+        total = Counter(writing.counted)
+        total.update(changes)
+        if writing.parts:
+            await self._jobs.split(lease, writing.parts, counted=total)
+        else:
+            await self._jobs.checkpoint(lease, cursor=page.cursor, counted=total)
+        return Committed(changes, ended=bool(writing.parts))
+
+    @at_the_border(_COMMIT)
+    async def _write(self, lease: Lease, page: Page, writing: Writing) -> Counter[str]:
+        rows = PageRows(page, writing)
+        moved: Document = {
+            "cursor": page.cursor,
+            "done": page.last or bool(writing.parts),
+            "parts": list(writing.parts) or None,
+        }
+
+        async def work(session: AsyncClientSession) -> Counter[str]:
+            now: datetime = (await self._hold(lease, session))["now"]
+            pages = PageWriting(self._database, session, lease.shard, writing, now=now, busy=self._busy)
+            changes = await pages.write(page, rows)
+            await self._shards.update_one({"_id": lease.shard}, {"$set": moved}, session=session)
+            return changes
+
+        return await self._database.transaction(work)
+
+    @at_the_border(_QUICK)
+    async def _raise_fence(self, lease: Lease) -> Document:
+        return await self._hold(lease)
+
+    async def _hold(self, lease: Lease, session: AsyncClientSession | None = None) -> Document:
+        """Whoever comes with an older fence than the shard has seen changes nothing.
+
+        An update that changes nothing is no write and holds nothing, so that writes are counted.
+        """
+        shard = await self._shards.find_one_and_update(
+            {"_id": lease.shard},
+            {
+                "$max": {"fence": lease.fence},
+                "$inc": {"writes": 1},
+                "$currentDate": {"seen_at": True},
+                "$setOnInsert": {"cursor": None, "done": False, "parts": None},
+            },
+            {"fence": 1, "cursor": 1, "done": 1, "parts": 1, "now": "$$NOW"},
+            upsert=True,
+            return_document=ReturnDocument.AFTER,
+            session=session,
+        )
+        assert shard
+        if shard["fence"] > lease.fence:
+            raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is older than what the store has seen")
+        return shard

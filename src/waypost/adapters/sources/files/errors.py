@@ -1,0 +1,17 @@
+"""What can be wrong with a file. Formats say it as Broken; to the outside it is FileUnusable, which names the file."""
+
+from waypost.kernel.errors import TerminalError
+
+
+class FileUnusable(TerminalError):
+    """A file is gone, may not be read, is damaged, or changes all the time; an import of it would not be whole."""
+
+    slug = "file-unusable"
+
+
+class Broken(Exception):
+    """The file does not hold together: nobody could say where its next record begins, or that there is none."""
+
+
+def missing_library(needed_for: str) -> FileUnusable:
+    return FileUnusable(f"{needed_for} needs pyarrow, which is not installed", next_step="pip install 'waypost[files]'")

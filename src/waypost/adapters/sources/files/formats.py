@@ -1,0 +1,72 @@
+"""What a format has to tell about a file, and from where it is read on."""
+
+from collections.abc import Collection, Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from waypost.adapters.sources.files.errors import Broken
+
+# How much of a record that is too large is kept to show what it was.
+SHOWN = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A point between two records: how many come before it, and how many bytes, where these can be skipped."""
+
+    number: int = 0
+    offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One record as it stands in a file, and why it cannot be taken in, if that is known already.
+
+    `end` is where its bytes end, in a file that can be read on from there.
+    """
+
+    content: Any
+    end: int | None = None
+    reason: str | None = None
+
+
+Records = Generator[Found, None, None]
+
+
+class Format(Protocol):
+    def open(self, path: Path, start: Start) -> tuple[Records, int]:
+        """Records from `start` or from before it, and how many of them come before it.
+
+        The generator raises Broken, or what the system and its decompressor raise; closing it closes the file.
+        """
+        ...
+
+    def decode(self, content: Any) -> tuple[Mapping[str, Any], bytes]:
+        """A record's fields, and the record as JSON, to be kept. Raises ValueError."""
+        ...
+
+
+def decode_json(content: bytes) -> Mapping[str, Any]:
+    try:
+        fields = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"it is not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    if not isinstance(fields, Mapping):
+        raise ValueError("it is not an object")  # noqa: TRY004 - one of many things that can be wrong with it
+    return fields
+
+
+def too_large(content: bytes, end: int | None, bound: int) -> Found:
+    return Found(content[:SHOWN], end, f"it is larger than {bound} bytes (import.max_answer)")
+
+
+def require_columns(columns: Collection[str], needed: Collection[str]) -> None:
+    """Without them no record could be taken in, and all that we hold would look deleted."""
+    for path in needed:
+        if path not in columns and path.partition(".")[0] not in columns:
+            raise Broken(f"it has no column {path}, which [fields] names; it has {', '.join(sorted(columns))[:SHOWN]}")

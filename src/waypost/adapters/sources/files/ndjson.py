@@ -1,0 +1,47 @@
+"""JSON records, one a line: NDJSON, JSON Lines, and GeoJSON text sequences, whose lines begin with a separator."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from waypost.adapters.sources.files.errors import Broken
+from waypost.adapters.sources.files.formats import Found, Records, Start, decode_json, too_large
+from waypost.adapters.sources.files.lines import Line, read_lines
+from waypost.adapters.sources.files.streams import is_compressed, open_stream
+
+_AROUND = b" \t\r\n\x1e"
+
+
+@dataclass(frozen=True)
+class Ndjson:
+    bound: int
+
+    def open(self, path: Path, start: Start) -> tuple[Records, int]:
+        return self._read(path, start.offset or 0), 0 if start.offset else start.number
+
+    def decode(self, content: bytes) -> tuple[Mapping[str, Any], bytes]:
+        return decode_json(content), content
+
+    def _read(self, path: Path, offset: int) -> Records:
+        has_offsets = not is_compressed(path)
+        with open_stream(path) as stream:
+            if offset:
+                stream.seek(offset)
+            for line in read_lines(stream, self.bound, offset):
+                content = line.content.strip(_AROUND)
+                end = line.end if has_offsets else None
+                if line.is_cut:
+                    yield too_large(content, end, self.bound)
+                elif content:
+                    _refuse_half(line, content)
+                    yield Found(content, end)
+
+
+def _refuse_half(line: Line, content: bytes) -> None:
+    """A last line may lack its end, but then it has to be whole: else something is missing, and perhaps much of it."""
+    if not line.is_ended:
+        try:
+            decode_json(content)
+        except ValueError as error:
+            raise Broken(f"it ends in the middle of a record ({error})") from None

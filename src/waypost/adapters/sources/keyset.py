@@ -1,0 +1,23 @@
+"""Pages that follow ids: numbers that only grow, so that what lies between two of them is known to be all there is."""
+
+from collections.abc import Sequence
+
+from waypost.importing.cuts import IdRange
+from waypost.scaling.jobs.shards import ShardKey
+
+_DIGITS = 18
+
+
+def read_number(text: str) -> int:
+    """An id as a number. Raises ValueError."""
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS and int(text)):
+        raise ValueError(f"its id {text[:40]!r} is not a number from 1 to {10**_DIGITS - 1}, as pages by id need it")
+    return int(text)
+
+
+def ids_after(shard: ShardKey, ids: IdRange, after: int) -> Sequence[ShardKey]:
+    """What is left of a shard after an id, in two: in the middle, or, where nobody knows how far the ids go, after as
+    many as there were before it.
+    """
+    left = IdRange(after + 1, ids.end)
+    return [shard.having("ids", part) for part in left.halves(2 * after - ids.start + 1)]

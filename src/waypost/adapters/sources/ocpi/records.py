@@ -1,0 +1,143 @@
+"""One OCPI location, of any version, and the place it stands for."""
+
+import math
+from collections import Counter
+from datetime import datetime
+
+import msgspec
+
+from waypost.adapters.sources.ocpi.standards import name_of
+from waypost.adapters.sources.values import as_utc
+from waypost.places.countries import country_code
+from waypost.places.place import Address, Attributes, Connector, Place, Status
+
+_WORKING = {"AVAILABLE", "BLOCKED", "CHARGING", "RESERVED"}
+_FAILING = {"INOPERATIVE", "OUTOFORDER"}
+_PHASES = {"AC_3_PHASE": 3, "AC_2_PHASE": 2, "AC_2_PHASE_SPLIT": 2}
+_SEPARATOR = "*"
+_LONGEST_ID = 200
+
+
+class _Coordinates(msgspec.Struct):
+    latitude: str | float
+    longitude: str | float
+
+
+class _Named(msgspec.Struct):
+    name: str | None = None
+
+
+class _Connector(msgspec.Struct):
+    standard: str = ""
+    power_type: str = ""
+    # Called so in version 2.1.1, and otherwise since then.
+    voltage: float | None = None
+    amperage: float | None = None
+    max_voltage: float | None = None
+    max_amperage: float | None = None
+    max_electric_power: float | None = None
+
+    @property
+    def power_kw(self) -> float | None:
+        """As it is told, in watts, or volts between a phase and neutral, times amperes, times phases."""
+        if self.max_electric_power:
+            return round(self.max_electric_power / 1000, 3)
+        voltage, amperage = self.max_voltage or self.voltage, self.max_amperage or self.amperage
+        if not voltage or not amperage:
+            return None
+        return round(voltage * amperage * _PHASES.get(self.power_type, 1) / 1000, 3)
+
+
+class _Evse(msgspec.Struct):
+    status: str = "UNKNOWN"
+    connectors: list[_Connector] = []
+
+
+class Location(msgspec.Struct):
+    id: str
+    coordinates: _Coordinates
+    country_code: str | None = None
+    party_id: str | None = None
+    publish: bool = True
+    name: str | None = None
+    address: str | None = None
+    city: str | None = None
+    postal_code: str | None = None
+    state: str | None = None
+    country: str | None = None
+    operator: _Named | None = None
+    evses: list[_Evse] | None = None
+    last_updated: datetime | None = None
+
+    def to_place(self, source: str, external_id: str) -> Place:
+        """Raises ValueError, with the reason, for a location that cannot be a place."""
+        street, town = _text(self.address), _text(self.city)
+        return Place(
+            external_id=external_id,
+            source=source,
+            name=_text(self.name) or street or town or external_id,
+            lat=_degrees(self.coordinates.latitude, "latitude", 90),
+            lon=_degrees(self.coordinates.longitude, "longitude", 180),
+            country=country_code(self.country or "") or country_code(self.country_code or ""),
+            address=Address(street, town, _text(self.state), _text(self.postal_code)),
+            operator=_text(self.operator.name) if self.operator else None,
+            categories=("charging",),
+            status=self._status(),
+            attributes=self._attributes(),
+            provider_updated_at=as_utc(self.last_updated) if self.last_updated else None,
+        )
+
+    def _standing(self) -> list[_Evse]:
+        return [evse for evse in self.evses or [] if evse.status != "REMOVED"]
+
+    def _attributes(self) -> Attributes:
+        evses = self._standing()
+        counts = Counter(
+            (name_of(connector.standard), connector.power_kw) for evse in evses for connector in evse.connectors
+        )
+        connectors = tuple(Connector(name, power, count) for (name, power), count in counts.items())
+        powers = [connector.power_kw for connector in connectors if connector.power_kw is not None]
+        return Attributes(connectors, max(powers, default=None), len(evses) if self.evses is not None else None)
+
+    def _status(self) -> Status:
+        """Of all its points: one that works makes it more than closed, and one that does not, less than operational."""
+        if self.evses and not self._standing():
+            return "closed"
+        found = {evse.status for evse in self._standing()}
+        if found & _WORKING:
+            return "limited" if found & _FAILING else "operational"
+        if found & _FAILING:
+            return "closed"
+        return "planned" if found == {"PLANNED"} else "unknown"
+
+
+class Identity(msgspec.Struct):
+    """What of a location says which one it is, whatever else is wrong with it."""
+
+    id: str
+    country_code: str | None = None
+    party_id: str | None = None
+
+    def external_id(self, source: str, version: str) -> str:
+        """Since version 2.2 an id is unique only with its country and party. Raises ValueError."""
+        parts = [self.id] if version == "2.1.1" else [self.country_code or "", self.party_id or "", self.id]
+        text = _SEPARATOR.join(part.strip() for part in parts)
+        if not all(part.strip() for part in parts):
+            raise ValueError("it has no id, or no country_code and party_id, which its id needs since version 2.2")
+        if len(text) > _LONGEST_ID or not text.isprintable():
+            raise ValueError(f"its id {text[:40]!r} is too long, or has characters that cannot be shown")
+        return f"{source}:{text}"
+
+
+def _degrees(given: str | float, name: str, most: int) -> float:
+    try:
+        degrees = float(given)
+    except ValueError:
+        degrees = math.nan
+    if not abs(degrees) <= most:  # written so that NaN does not pass
+        raise ValueError(f"{name} {str(given)[:40]!r} is not on Earth")
+    return degrees
+
+
+def _text(value: str | None) -> str | None:
+    return (value or "").strip() or None

@@ -1,0 +1,229 @@
+"""The OCPI source: locations page by page, from where the provider's versions lead, or from their address.
+
+A cursor is `at:/path?…` (a link that the provider gave), `offset:<n>:<check>:/path` where it gave none, or, on the way
+from the versions, `version:/path` and `locations:/path`: each request is a page of its own, so that each has its turn
+in the budget.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from waypost.adapters.sources.http import Answer, ProviderClient, ProviderRejected, asking
+from waypost.adapters.sources.ocpi.envelope import data_of, read_data
+from waypost.adapters.sources.ocpi.records import Identity, Location
+from waypost.adapters.sources.ocpi.tables import OcpiTable, access_of, read
+from waypost.adapters.sources.reading import decode, read_array
+from waypost.adapters.sources.weblinks import next_link
+from waypost.importing.base import BaseSource, budget_key
+from waypost.importing.cuts import Axis, IdRange
+from waypost.importing.definitions import SourceContext
+from waypost.importing.pages import PERIODS
+from waypost.importing.source import BadCursor, Fetched, Page, PlanAxis, Reject, StuckCursor
+from waypost.importing.windows import Window
+from waypost.kernel.clock import to_text
+from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+
+_VERSIONS = "versions:"
+
+
+class _Offset(msgspec.Struct, frozen=True):
+    """How many locations come before the page, a digest of the page before it, and where they all are."""
+
+    number: int
+    check: str
+    locations: str
+
+    def __str__(self) -> str:
+        return f"offset:{self.number}:{self.check}:{self.locations}"
+
+    @classmethod
+    def parse(cls, cursor: str) -> "_Offset":
+        match cursor.split(":", maxsplit=3):
+            case ["offset", number, check, locations] if number.isascii() and number.isdigit():
+                return cls(int(number), check, locations)
+        raise _bad(cursor)
+
+
+class _Version(msgspec.Struct):
+    version: str
+    url: str
+
+
+class _Endpoint(msgspec.Struct):
+    identifier: str
+    url: str
+    role: str | None = None
+
+
+class _Details(msgspec.Struct):
+    endpoints: list[_Endpoint]
+
+
+_versions = msgspec.json.Decoder(list[_Version])
+_details = msgspec.json.Decoder(_Details)
+_location = msgspec.json.Decoder(Location)
+_identity = msgspec.json.Decoder(Identity)
+
+
+def make(definition: Mapping[str, Any], context: SourceContext) -> "OcpiSource":
+    return OcpiSource(read(definition), context)
+
+
+class OcpiSource(BaseSource):
+    plans: frozenset[PlanAxis] = frozenset({"all", "window"})
+    # The provider takes both ends of a window, so that half of one is another question.
+    cuts: frozenset[Axis] = frozenset({"window"})
+
+    def __init__(self, table: OcpiTable, context: SourceContext) -> None:
+        access = access_of(table, context.environ)
+        self.name = context.name
+        self.licence = context.licence
+        self.provider = table.address.partition("?")[0]
+        self._budget_key = budget_key(self.name, self.provider, access.value.reveal())
+        self._table = table
+        self._limit = table.limit or context.importing.page_size
+        self._client = ProviderClient(
+            self.name,
+            table.address,
+            access,
+            configured=f"the address in the file of {self.name}",
+            timeout=context.importing.timeout,
+            max_answer=context.importing.max_answer,
+        )
+        # Where the locations are, from the host on; the versions tell, where it is not configured.
+        self._locations = self._client.address() if table.url else None
+
+    @property
+    def budget_key(self) -> str:
+        return self._budget_key
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def check(self) -> None:
+        params = {"offset": "0", "limit": "1"} if self._table.url else {}
+        data_of((await self._client.get("", params)).body, self._client.hide)
+
+    def first_address(self, shard: ShardKey) -> str:
+        """What is asked first for a shard, for people."""
+        window, first = _window(shard, self.name), self._first()
+        return self._client.shown(self._client.address() if first == _VERSIONS else self._address(first, window))
+
+    async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
+        window = _window(shard, self.name)
+        # Everything is read in one go: what is not among it is gone.
+        covers = IdRange() if cursor is None and window is None else None
+        page = await self._fetch(cursor or self._first(), window)
+        return msgspec.structs.replace(page, covers=covers)
+
+    async def _fetch(self, cursor: str, window: Window | None) -> Page:
+        kind, _, rest = cursor.partition(":")
+        match kind:
+            case "versions":
+                return await self._find_version()
+            case "version":
+                return await self._find_locations(rest)
+            case "locations":
+                self._locations = rest
+                return await self._bring(self._first(), window)
+            case "offset" | "at":
+                return await self._bring(cursor, window)
+        raise _bad(cursor)
+
+    def _first(self) -> str:
+        return str(_Offset(0, "", self._locations)) if self._locations else _VERSIONS
+
+    async def _find_version(self) -> Page:
+        answer = await self._client.get()
+        found = read_data(data_of(answer.body, self._client.hide), _versions, "list of versions")
+        urls = {each.version: each.url for each in found}
+        if self._table.version not in urls:
+            known = self._client.hide(", ".join(urls)[:200])
+            raise ProviderRejected(f"the provider has no version {self._table.version}; it has {known or 'none'}")
+        return _on_the_way("version", self._client.follow(answer, urls[self._table.version]), answer)
+
+    async def _find_locations(self, address: str) -> Page:
+        answer = await self._client.get_at(address)
+        found = read_data(data_of(answer.body, self._client.hide), _details, "description of a version")
+        for each in found.endpoints:
+            # Who sends locations is who has them; before 2.2 nobody had a role.
+            if each.identifier == "locations" and each.role in {None, "SENDER"}:
+                return _on_the_way("locations", self._client.follow(answer, each.url), answer)
+        raise ProviderRejected(f"the provider has no locations in version {self._table.version}")
+
+    async def _bring(self, cursor: str, window: Window | None) -> Page:
+        answer = await self._client.get_at(self._address(cursor, window))
+        records = read_array(data_of(answer.body, self._client.hide))
+        items = [item for raw in records if (item := self._see(raw, window))]
+        following = self._following(answer, records, cursor)
+        return Page(
+            tuple(item for item in items if isinstance(item, Fetched)),
+            tuple(item for item in items if isinstance(item, Reject)),
+            following,
+            last=following is None,
+            advice=answer.advice,
+            received=len(records),
+        )
+
+    def _address(self, cursor: str, window: Window | None) -> str:
+        kind, _, rest = cursor.partition(":")
+        if kind == "at":
+            return rest
+        offset = _Offset.parse(cursor)
+        params = {"offset": str(offset.number), "limit": str(self._limit)}
+        if window:
+            params |= {"date_from": to_text(window.asks_from), "date_to": to_text(window.end)}
+        return asking(offset.locations, params)
+
+    def _following(self, answer: Answer, records: Sequence[msgspec.Raw], cursor: str) -> str | None:
+        """By the provider's link; without one by its count; and with neither until there is nothing more."""
+        link = next_link(answer.headers.get("link"))
+        if link:
+            return f"at:{self._client.follow(answer, link)}"
+        if cursor.startswith("at:") or not records:
+            return None
+        offset, check = _Offset.parse(cursor), _digest(records)
+        if check == offset.check:
+            raise StuckCursor("the provider sends the same page again: it seems to ignore the offset")
+        after = offset.number + len(records)
+        total = answer.headers.get("x-total-count", "")
+        is_last = total.isascii() and total.isdigit() and after >= int(total)
+        return None if is_last else str(_Offset(after, check, offset.locations))
+
+    def _see(self, raw: msgspec.Raw, window: Window | None) -> Fetched | Reject | None:
+        """None for what is not for us: another window's, or what may not be published."""
+        external_id = None
+        try:
+            external_id = decode(_identity, raw).external_id(self.name, self._table.version)
+            location = decode(_location, raw)
+            place = location.to_place(self.name, external_id)
+        except ValueError as error:
+            return Reject(bytes(raw), self._client.hide(str(error)), external_id)
+        changed = place.provider_updated_at
+        is_asked_for = window is None or changed is None or window.reaches(changed)
+        return Fetched(place, bytes(raw)) if is_asked_for and location.publish else None
+
+
+def _on_the_way(kind: str, address: str, answer: Answer) -> Page:
+    return Page((), (), f"{kind}:{address}", last=False, advice=answer.advice, received=1)
+
+
+def _bad(cursor: str) -> BadCursor:
+    return BadCursor(f"{cursor[:80]!r} is not a cursor of this release's ocpi source")
+
+
+def _window(shard: ShardKey, source: str) -> Window | None:
+    """Raises BadShardKey for what this source cannot ask."""
+    if shard.source != source or len(shard.axes) != 1 or shard.axes[0] not in PERIODS:
+        raise BadShardKey(f"{shard} is not a shard of the source {source}, which has one of {', '.join(PERIODS)}")
+    return Window.parse(shard["window"]) if "window" in shard.axes else None
+
+
+def _digest(records: Sequence[msgspec.Raw]) -> str:
+    digest = hashlib.blake2s(digest_size=8)
+    for record in records:
+        digest.update(record)
+    return digest.hexdigest()

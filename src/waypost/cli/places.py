@@ -1,0 +1,93 @@
+"""The command `waypost place`, and its verbs."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+import msgspec
+
+from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
+from waypost.kernel.errors import NotFound
+
+if TYPE_CHECKING:
+    from waypost.bootstrap import Stores
+    from waypost.places.store import Kept
+
+group = Group(
+    "place",
+    help="The places in the store.",
+    examples=("waypost place show ocm:2388", "waypost place count", "waypost place export > places.ndjson"),
+)
+
+
+class NoSuchPlace(NotFound):
+    """The store has no place with this id; it may have been removed."""
+
+    slug = "no-such-place"
+
+
+def _document(kept: "Kept") -> dict[str, Any]:
+    from waypost.places.place import to_properties
+
+    return {"id": str(kept.place.id), **to_properties(kept.place), "record": msgspec.Raw(kept.record)}
+
+
+@group.command("show", examples=("waypost place show ocm:2388", "waypost place show ocm:2388 --json | jq .record"))
+@click.argument("place", metavar="ID")
+@json_option
+@with_settings
+def show(load: Load, place: str, *, as_json: bool) -> None:
+    """Everything about one place, by its id or its external id, with the provider's record."""
+    from waypost.cli.stores import with_stores
+    from waypost.places.place import read_id
+
+    kept = with_stores(load(), lambda stores: stores.places.get_with_record(read_id(place)))
+    if kept is None:
+        raise NoSuchPlace(f"there is no place {place[:80]!r}", next_step="waypost place export | grep …")
+    if as_json:
+        print_json(_document(kept))
+        return
+    for name, value in msgspec.to_builtins(_document(kept)).items():
+        click.echo(f"{name:<20} {'-' if value is None else _shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+@group.command("count", examples=("waypost place count", "waypost place count --json"))
+@json_option
+@with_settings
+def count(load: Load, *, as_json: bool) -> None:
+    """How many places there are; those that were removed do not count."""
+    from waypost.cli.stores import with_stores
+
+    found = with_stores(load(), lambda stores: stores.places.count())
+    if as_json:
+        print_json({"places": found})
+    else:
+        click.echo(found)
+
+
+@group.command("export", examples=("waypost place export > places.ndjson", "waypost place export --output p.ndjson"))
+@click.option("--output", type=click.Path(path_type=Path), help="Write to this file instead of the standard output.")
+@with_settings
+def export(load: Load, output: Path | None) -> None:
+    """All places with their providers' records, one JSON document a line, ordered by external id."""
+    from waypost.cli.stores import with_stores
+
+    async def write(stores: "Stores", file: BinaryIO) -> int:
+        written = 0
+        async for batch in stores.places.scan_with_records():
+            file.writelines(msgspec.json.encode(_document(kept)) + b"\n" for kept in batch)
+            written += len(batch)
+        return written
+
+    async def write_out(stores: "Stores") -> int:
+        if output is None:
+            return await write(stores, sys.stdout.buffer)
+        with output.open("wb") as file:
+            return await write(stores, file)
+
+    say(f"{with_stores(load(), write_out)} places")

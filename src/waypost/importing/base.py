@@ -1,0 +1,60 @@
+"""What most sources have in common; a source of your own may begin here and say only what is different."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import date
+from typing import ClassVar
+
+from waypost.importing.cuts import Axis, IdRange, split
+from waypost.importing.pages import PERIODS
+from waypost.importing.plan import shards_of
+from waypost.importing.source import Extent, Page, PlanAxis, Scope
+from waypost.places.licence import Licence
+from waypost.scaling.jobs.shards import ShardKey
+
+
+class BaseSource:
+    """Everything in one shard, by default, which cannot be cut. `fetch` is left to you."""
+
+    name: str
+    provider: str
+    licence: Licence
+    plans: frozenset[PlanAxis] = frozenset({"all"})
+    cuts: frozenset[Axis] = frozenset()
+    # Requests that the provider allows each key, when nothing else is configured.
+    budget: ClassVar[str] = "2/s"
+
+    @property
+    def budget_key(self) -> str | None:
+        return budget_key(self.name, self.provider)
+
+    def plan(self, scope: Scope, day: date, import_id: str | None = None) -> list[ShardKey]:
+        return shards_of(scope, day, import_id, source=self.name, plans=self.plans)
+
+    async def check(self) -> None:
+        """Nothing to check: the first page will tell."""
+
+    def extent(self, shard: ShardKey) -> Extent:
+        return extent_of(shard)
+
+    def rest(self, shard: ShardKey, page: Page) -> Sequence[ShardKey]:
+        return split(shard, self.cuts) if page.truncated else ()
+
+    async def close(self) -> None:
+        pass
+
+
+def budget_key(name: str, provider: str, key: str = "") -> str:
+    """Counted by provider and key, and telling neither."""
+    digest = hashlib.blake2s(f"{provider}\n{key}".encode(), digest_size=8).hexdigest()
+    return f"{name}:{digest}"
+
+
+def extent_of(shard: ShardKey) -> Extent:
+    """The area is what stands before the period, and the numbers are what follows it, if anything does."""
+    area = []
+    for axis, value in shard.parts:
+        if axis in PERIODS:
+            break
+        area.append(f"{axis}:{value}")
+    return Extent(shard.source, "/".join(area), IdRange.parse(shard["ids"]) if "ids" in shard.axes else IdRange())

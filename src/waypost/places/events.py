@@ -1,0 +1,33 @@
+"""What happened to places: one event for each page that changed any."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from waypost.scaling.events.event import Event, new_event
+
+PLACES_CHANGED = "places.changed.v1"
+
+
+class Versioned(msgspec.Struct, frozen=True):
+    """A place by its external id, and which of its versions this is; each change of a place makes the next one."""
+
+    external_id: str
+    version: int
+
+
+class PlacesChanged(msgspec.Struct, frozen=True):
+    source: str
+    shard: str
+    added: Sequence[Versioned]
+    changed: Sequence[Versioned]
+    removed: Sequence[Versioned]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.added or self.changed or self.removed)
+
+
+def places_changed(changes: PlacesChanged, at: datetime) -> Event:
+    return new_event(PLACES_CHANGED, changes.source, at, changes)

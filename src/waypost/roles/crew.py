@@ -1,0 +1,98 @@
+"""Worker processes beside ours, one for each core: they work on one import, and end with it."""
+
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+from contextlib import suppress
+
+from waypost.kernel.errors import TransientError
+from waypost.kernel.tasks import end
+from waypost.settings import Settings
+from waypost.telemetry.logs import get_logger
+
+log = get_logger("crew")
+
+# A process that is killed is replaced; one that is killed again and again has a reason to be.
+_MOST_KILLED = 20
+_PR_SET_PDEATHSIG = 1
+
+
+class CrewFailed(TransientError):
+    """A worker process ended in a way that the others would too; what it said stands above."""
+
+    slug = "crew-failed"
+
+
+class Crew:
+    """So many processes, each a `waypost worker run` for this import."""
+
+    def __init__(self, settings: Settings, import_id: str, size: int) -> None:
+        self._command = [sys.executable, "-m", "waypost", "worker", "run", "--import", import_id]
+        self._command += ["--parent", str(os.getpid())]
+        self._command += ["--config", str(settings.file)] if settings.file else []
+        self._environ = _environ(settings)
+        self._size = size
+        self._running: set[asyncio.subprocess.Process] = set()
+        self._stopping = False
+        self._killed = 0
+
+    def stop(self) -> None:
+        """They give their jobs back and end."""
+        self._stopping = True
+        for process in self._running:
+            _ask_to_end(process)
+
+    async def work(self) -> None:
+        """Until the import is done, or `stop`. Raises CrewFailed when one of them cannot go on."""
+        members = [asyncio.create_task(self._member()) for _ in range(self._size)]
+        try:
+            await asyncio.gather(*members)
+        finally:
+            self.stop()
+            await asyncio.wait(members)
+            await end(*members)
+
+    async def _member(self) -> None:
+        while not self._stopping:
+            code = await self._run_one()
+            if code == 0 or self._stopping:
+                return
+            if code > 0:
+                raise CrewFailed(f"a worker process ended with exit code {code}; the reason is told above")
+            self._killed += 1
+            if self._killed > _MOST_KILLED:
+                raise CrewFailed(f"worker processes were killed {self._killed} times, the last by signal {-code}")
+            log.warning("a worker process was killed; another takes its place", signal=-code)
+
+    async def _run_one(self) -> int:
+        process = await asyncio.create_subprocess_exec(*self._command, env=self._environ)
+        self._running.add(process)
+        if self._stopping:  # it was asked for while this one started
+            _ask_to_end(process)
+        try:
+            return await process.wait()
+        finally:
+            self._running.discard(process)
+
+
+def _environ(settings: Settings) -> dict[str, str]:
+    """What was said by flags, in the form in which other processes understand it."""
+    flags = {found.setting.variable: found.raw for found in settings.found.values() if found.origin == "flag"}
+    sources = {"WAYPOST_SOURCES": ",".join(str(each.path) for each in settings.sources.values())}
+    # One port cannot be several processes'.
+    return {**os.environ, **flags, **sources, "WAYPOST_HEALTH_PORT": "0"}
+
+
+def _ask_to_end(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.send_signal(signal.SIGTERM)
+
+
+def end_with(parent: int) -> None:
+    """Be asked to end when the process that started us is gone, however it went. Linux alone can do that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)

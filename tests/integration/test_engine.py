@@ -1,0 +1,204 @@
+"""The import engine on real stores: what a provider may do wrong, and what becomes of the shard."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from support.places import fetched
+from support.stores import Backend
+from waypost.importing.base import BaseSource
+from waypost.importing.cuts import IdRange
+from waypost.importing.engine import Engine, PagesBound, Truncated
+from waypost.importing.imports import Import
+from waypost.importing.pages import MassDelete
+from waypost.importing.source import EmptyPage, Page, ProviderUnavailable, Scope, StuckCursor
+from waypost.kernel.clock import monotonic, utc_now
+from waypost.places.licence import Licence
+from waypost.scaling.jobs.job import Held, NewJob
+from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.ratelimit.budget import Advice
+
+pytestmark = pytest.mark.anyio
+
+SHARD = "ocm/country:DE/refresh:one"
+
+Answer = Callable[[str | None], Page]
+
+
+class Told(BaseSource):
+    """Answers as a test tells it; `left` is what a shard can be cut into."""
+
+    name = "ocm"
+    provider = "told"
+    licence = Licence("none", "nobody")
+
+    def __init__(self, answer: Answer, left: Sequence[str] = ()) -> None:
+        self._answer = answer
+        self._left = left
+        self.asked: list[str | None] = []
+
+    async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
+        self.asked.append(cursor)
+        return self._answer(cursor)
+
+    def rest(self, shard: ShardKey, page: Page) -> Sequence[ShardKey]:
+        return [ShardKey.parse(f"{shard}/{part}") for part in self._left]
+
+
+class Free:
+    """A budget that lets everybody ask, and remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.advice: list[Advice] = []
+
+    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> None: ...
+
+    async def penalise(self, key: str, retry_after: float | None) -> float:
+        return retry_after or 1.0
+
+    async def advise(self, key: str, advice: Advice) -> None:
+        self.advice.append(advice)
+
+    def succeeded(self, key: str) -> None: ...
+
+    async def look(self, key: str) -> object: ...
+
+
+def book(pages: int, *, places: int = 10) -> Answer:
+    """So many pages of places, by a keyset."""
+
+    def answer(cursor: str | None) -> Page:
+        number = int(cursor or 0)
+        if number == pages:
+            return Page((), (), cursor, last=True, covers=IdRange(number * places + 1))
+        ids = range(number * places + 1, (number + 1) * places + 1)
+        covers = IdRange(ids.start, ids.stop)
+        return Page(tuple(fetched(each) for each in ids), (), str(number + 1), last=False, covers=covers)
+
+    return answer
+
+
+async def hold(backend: Backend, shard: str = SHARD) -> Held:
+    await backend.stores.jobs.enqueue([NewJob(shard)])
+    [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+    return Held(lease, monotonic() + 30)
+
+
+async def work(backend: Backend, source: Told, held: Held, *, max_pages: int = 100) -> None:
+    settings = replace(backend.settings.importing, max_pages=max_pages)
+    stores = backend.stores
+    await Engine(source, stores.pages, stores.imports, Free(), settings=settings, max_wait=1).work(held)  # type: ignore[arg-type]
+
+
+async def status(backend: Backend, shard: str = SHARD) -> str:
+    job = await backend.stores.jobs.get(shard)
+    assert job
+    return job.status
+
+
+async def test_a_shard_is_read_to_its_end_and_its_time_is_counted(backend: Backend) -> None:
+    held = await hold(backend)
+    await work(backend, Told(book(3)), held)
+    assert await status(backend) == "done"
+    assert await backend.stores.places.count() == 30
+    job = await backend.stores.jobs.get(SHARD)
+    assert job
+    assert (job.counters["added"], job.counters["requests"]) == (30, 4)
+
+
+async def test_a_failed_request_never_looks_like_an_empty_page(backend: Backend) -> None:
+    def fails_in_the_middle(cursor: str | None) -> Page:
+        if cursor == "2":
+            raise ProviderUnavailable("500")
+        return book(3)(cursor)
+
+    await work(backend, Told(book(3)), await hold(backend, "ocm/country:DE/refresh:before"))
+    held = await hold(backend)
+    with pytest.raises(ProviderUnavailable):
+        await work(backend, Told(fails_in_the_middle), held)
+    assert await status(backend) == "leased"
+    assert held.lease.cursor == "2"
+    assert await backend.stores.places.count() == 30
+
+
+@pytest.mark.parametrize("loop", [{None: "a", "a": "a"}, {None: "a", "a": "b", "b": "a"}])
+async def test_a_cursor_that_comes_again_stops_the_shard(backend: Backend, loop: dict[str | None, str]) -> None:
+    source = Told(lambda cursor: Page((fetched(1),), (), loop[cursor], last=False))
+    with pytest.raises(StuckCursor):
+        await work(backend, source, await hold(backend))
+    assert len(source.asked) <= 3
+    assert await status(backend) == "leased"
+
+
+async def test_an_empty_page_with_a_next_one_stops_the_shard(backend: Backend) -> None:
+    with pytest.raises(EmptyPage):
+        await work(backend, Told(lambda cursor: Page((), (), "more", last=False)), await hold(backend))
+    assert await status(backend) == "leased"
+
+
+async def test_a_page_of_which_we_keep_nothing_is_not_empty(backend: Backend) -> None:
+    def answer(cursor: str | None) -> Page:
+        number = int(cursor or 0)
+        return Page((), (), str(number + 1), last=number == 3, received=1000)
+
+    await work(backend, Told(answer), await hold(backend))
+    assert await status(backend) == "done"
+
+
+async def test_at_the_bound_of_pages_a_shard_is_given_to_the_next_worker_and_not_done(backend: Backend) -> None:
+    held = await hold(backend)
+    with pytest.raises(PagesBound):
+        await work(backend, Told(book(5)), held, max_pages=2)
+    assert (await status(backend), held.lease.cursor) == ("leased", "2")
+    await backend.stores.jobs.release(held.lease, counted=held.counted)
+    source = Told(book(5))
+    await work(backend, source, await hold(backend), max_pages=100)
+    assert source.asked == ["2", "3", "4", "5"]
+    assert (await status(backend), await backend.stores.places.count()) == ("done", 50)
+
+
+async def test_at_the_bound_of_pages_a_shard_that_can_be_cut_is_split(backend: Backend) -> None:
+    held = await hold(backend)
+    await work(backend, Told(book(5), left=["ids:21..40", "ids:40.."]), held, max_pages=2)
+    assert held.ended
+    assert await status(backend) == "done"
+    assert await backend.stores.places.count() == 20
+    for part in ("ids:21..40", "ids:40.."):
+        assert await status(backend, f"{SHARD}/{part}") == "pending"
+
+
+async def test_a_last_page_at_the_bound_ends_the_shard(backend: Backend) -> None:
+    source = Told(lambda cursor: Page((fetched(1),), (), None, last=True), left=["ids:2.."])
+    await work(backend, source, await hold(backend), max_pages=1)
+    assert await status(backend) == "done"
+    assert await backend.stores.jobs.get(f"{SHARD}/ids:2..") is None
+
+
+def truncated(_cursor: str | None) -> Page:
+    return Page((fetched(1),), (), None, last=False, truncated=True)
+
+
+async def test_a_truncated_shard_is_split_and_keeps_what_it_got(backend: Backend) -> None:
+    await work(backend, Told(truncated, left=["ids:0..5", "ids:5.."]), await hold(backend))
+    assert (await status(backend), await backend.stores.places.count()) == ("done", 1)
+    assert await status(backend, f"{SHARD}/ids:5..") == "pending"
+
+
+async def test_a_truncated_shard_that_cannot_be_cut_stops_with_a_reason(backend: Backend) -> None:
+    with pytest.raises(Truncated):
+        await work(backend, Told(truncated), await hold(backend))
+    assert await status(backend) == "leased"
+
+
+async def test_a_provider_that_lost_most_of_its_places_is_not_believed_unless_a_person_says_so(
+    backend: Backend,
+) -> None:
+    await work(backend, Told(book(5)), await hold(backend, "ocm/country:DE/refresh:before"))
+    with pytest.raises(MassDelete):
+        await work(backend, Told(book(1)), await hold(backend))
+    assert await backend.stores.places.count() == 50
+    scope = Scope(countries=("DE",), refresh=True, allow_mass_delete=True)
+    await backend.stores.imports.start(Import("allowed", "ocm", scope, "running", utc_now()))
+    await work(backend, Told(book(1)), await hold(backend, "ocm/country:DE/refresh:allowed"))
+    assert await backend.stores.places.count() == 10

@@ -8,7 +8,7 @@ import msgspec
 import xxhash
 
 from waypost.importing.pages import Writing
-from waypost.importing.source import Page
+from waypost.importing.source import Page, Remembered
 from waypost.places.events import PlacesChanged, Versioned
 from waypost.places.place import place_id_bytes
 
@@ -56,8 +56,9 @@ class PageRows:
         once = {xxhash.xxh3_128_digest(reject.record): reject for reject in reversed(page.rejects)}
         self.rejects = [RejectRow(digest, reject.record, reject.reason) for digest, reject in once.items()]
         # Whatever the page has, understood or not, is still there.
-        self.seen = [*last, *(reject.external_id for reject in page.rejects if reject.external_id)]
-        self._fetched, self._rejected = len(page.fetched), len(page.rejects)
+        self.seen = [*last, *(reject.external_id for reject in page.rejects if reject.external_id), *page.still]
+        self.still = list(page.still)
+        self._fetched, self._rejected = len(page.fetched) + len(page.still), len(page.rejects)
 
     def count(self, changes: PlacesChanged) -> Counter[str]:
         added, changed = len(changes.added), len(changes.changed)
@@ -68,6 +69,18 @@ class PageRows:
             removed=len(changes.removed),
             rejected=self._rejected,
         )
+
+
+def remembered(page: Page) -> bytes | None:
+    """What is kept of an answer that has a name; nothing of one that we do not understand in full."""
+    if page.etag is None or page.rejects or page.truncated:
+        return None
+    ids = page.still or tuple(fetched.place.external_id for fetched in page.fetched)
+    return msgspec.json.encode(Remembered(page.etag, ids, page.cursor, page.last, page.covers))
+
+
+def recall(answer: str | bytes) -> Remembered:
+    return msgspec.json.decode(answer, type=Remembered)
 
 
 def versioned(rows: Sequence[tuple[str, int]]) -> list[Versioned]:

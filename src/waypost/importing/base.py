@@ -8,7 +8,7 @@ from typing import ClassVar
 from waypost.importing.cuts import Axis, IdRange, split
 from waypost.importing.pages import PERIODS
 from waypost.importing.plan import shards_of
-from waypost.importing.source import Extent, Page, PlanAxis, Scope
+from waypost.importing.source import Extent, Page, PlanAxis, Remembered, Scope
 from waypost.places.licence import Licence
 from waypost.scaling.jobs.shards import ShardKey
 
@@ -33,6 +33,15 @@ class BaseSource:
 
     async def check(self) -> None:
         """Nothing to check: the first page will tell."""
+
+    async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
+        raise NotImplementedError
+
+    def question(self, shard: ShardKey, cursor: str | None) -> str | None:  # noqa: ARG002 - others use them
+        return None
+
+    async def fetch_if_changed(self, shard: ShardKey, cursor: str | None, known: Remembered) -> Page:  # noqa: ARG002
+        return await self.fetch(shard, cursor)
 
     def extent(self, shard: ShardKey) -> Extent:
         return extent_of(shard)

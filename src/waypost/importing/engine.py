@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from waypost.importing.imports import ImportStore
 from waypost.importing.pages import PageStore, Writing
 from waypost.importing.settings import ImportingSettings
-from waypost.importing.source import EmptyPage, Page, ProviderRefused, Source, StuckCursor
+from waypost.importing.source import EmptyPage, Page, ProviderRefused, Remembered, Source, StuckCursor
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import NotNow, TerminalError
 from waypost.scaling.jobs.job import Held, LeaseLost
@@ -97,7 +97,9 @@ class Engine:
         if monotonic() >= held.deadline:
             raise LeaseLost(f"the lease on {shard} ran out while waiting for its turn")
         requested_at = await self._pages.now()
-        page = await self._ask(held, shard)
+        question = self._source.question(shard, held.lease.cursor)
+        known = await self._pages.remembered(question) if question else None
+        page = await self._ask(held, shard, known)
         _refuse_endless(visit, page)
         visit.pages += 1
         is_enough = visit.pages >= self._settings.max_pages and not page.last
@@ -107,6 +109,7 @@ class Engine:
             requested_at=requested_at,
             counted=held.counted,
             extent=self._source.extent(shard),
+            question=question,
             parts=[str(part) for part in parts],
             most_removed=visit.most_removed,
         )
@@ -119,11 +122,13 @@ class Engine:
             raise PagesBound(f"{shard}: {visit.pages} pages in a row (import.max_pages)", retry_in=0.0)
         return page.last or bool(parts)
 
-    async def _ask(self, held: Held, shard: ShardKey) -> Page:
-        key = self._source.budget_key
+    async def _ask(self, held: Held, shard: ShardKey, known: Remembered | None) -> Page:
+        key, cursor = self._source.budget_key, held.lease.cursor
         held.counted["requests"] += 1
         try:
-            page = await self._source.fetch(shard, held.lease.cursor)
+            page = await (
+                self._source.fetch_if_changed(shard, cursor, known) if known else self._source.fetch(shard, cursor)
+            )
         except ProviderRefused as refusal:
             held.counted["refusals"] += 1
             if key:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from waypost.importing.source import Extent, Page
+from waypost.importing.source import Extent, Page, Remembered
 from waypost.kernel.errors import TerminalError
 from waypost.scaling.jobs.job import Lease
 from waypost.scaling.jobs.shards import ShardKey
@@ -37,13 +37,15 @@ class Writing(msgspec.Struct, frozen=True, kw_only=True):
     """What a commit needs to know beside the page.
 
     `requested_at` is the store's time at which its request was sent, and `counted` what the worker has counted since
-    its last write. With `parts` the shard ends here, and these go on with what is left of it. `most_removed` is the
-    share of the shard's places that may go without a person's word.
+    its last write. The answer to `question` is remembered, if the provider has named it. With `parts` the shard ends
+    here, and these go on with what is left of it. `most_removed` is the share of the shard's places that may go without
+    a person's word.
     """
 
     requested_at: datetime
     counted: Mapping[str, int]
     extent: Extent
+    question: str | None = None
     parts: Sequence[str] = ()
     most_removed: float = 1.0
 
@@ -58,6 +60,10 @@ class PageStore(Protocol):
 
         Where jobs are kept apart from places, the place store knows best how far a shard is, and which fence is newest.
         """
+        ...
+
+    async def remembered(self, question: str) -> Remembered | None:
+        """The last answer to a question, if it had a name and no place in it has changed since."""
         ...
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:

@@ -14,12 +14,13 @@ from waypost.scaling.jobs.shards import ShardKey
 
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 _WINDOWS = {"1h": _HOUR, "1d": _DAY}
-_BY_COUNTRY: frozenset[PlanAxis] = frozenset({"country", "window"})
+_PLANS: frozenset[PlanAxis] = frozenset({"all", "country", "window"})
 
 
 def _read_countries(text: str) -> tuple[str, ...]:
+    """None for a source that has no countries."""
     try:
-        return parse_countries(text).countries
+        return parse_countries(text).countries if text else ()
     except AskedWrongly as error:
         raise ValueError(str(error)) from None
 
@@ -56,7 +57,7 @@ class WindowsSchedule:
         return Scope(self.countries, since=start, until=end)
 
     def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:
-        return shards_of(self.asks(start, end), end.date(), None, source=self.source, plans=_BY_COUNTRY)
+        return shards_of(self.asks(start, end), end.date(), None, source=self.source, plans=_PLANS)
 
 
 @dataclass(frozen=True)
@@ -78,4 +79,4 @@ class FullSchedule:
         return Scope(self.countries)
 
     def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:
-        return shards_of(self.asks(start, end), end.date(), None, source=self.source, plans=_BY_COUNTRY)
+        return shards_of(self.asks(start, end), end.date(), None, source=self.source, plans=_PLANS)

@@ -125,6 +125,16 @@ class Reject(msgspec.Struct, frozen=True):
     external_id: str | None = None
 
 
+class Remembered(msgspec.Struct, frozen=True):
+    """An answer that the provider has named (its ETag), and what it was: nothing of it has changed here since."""
+
+    etag: str
+    external_ids: tuple[str, ...]
+    cursor: str | None
+    last: bool
+    covers: IdRange | None
+
+
 class Page(msgspec.Struct, frozen=True):
     """What one request brought. `cursor` is where the next page starts; `last` says that there is none.
 
@@ -132,6 +142,9 @@ class Page(msgspec.Struct, frozen=True):
     answer had, whether or not we keep them. `covers` are the numbers of which this page has everything that there is:
     what we hold of them, and the page lacks, is gone. A page is `truncated` when the provider had more and will not
     tell us, whatever we ask next.
+
+    `etag` is the provider's name for this answer. When it says that nothing has changed since it had that name, the
+    page has nothing but the ids that are `still` as they were.
     """
 
     fetched: tuple[Fetched, ...]
@@ -142,10 +155,12 @@ class Page(msgspec.Struct, frozen=True):
     received: int | None = None
     covers: IdRange | None = None
     truncated: bool = False
+    etag: str | None = None
+    still: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        return not (self.fetched or self.rejects or self.received)
+        return not (self.fetched or self.rejects or self.received or self.still)
 
     @property
     def hides_some(self) -> bool:
@@ -198,6 +213,17 @@ class Source(Protocol):
 
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
         """The shard's next page. Raises BadShardKey for a shard that this source did not plan."""
+        ...
+
+    def question(self, shard: ShardKey, cursor: str | None) -> str | None:
+        """What `fetch` would ask, in words that stay the same from one import to the next, without secrets.
+
+        None where the answer need not be remembered: the provider has no names for its answers.
+        """
+        ...
+
+    async def fetch_if_changed(self, shard: ShardKey, cursor: str | None, known: Remembered) -> Page:
+        """Like `fetch`, where the answer to the same question is remembered."""
         ...
 
     def extent(self, shard: ShardKey) -> Extent:

@@ -10,7 +10,7 @@ from waypost.bootstrap import Stores, open_source, open_stores
 from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import to_text
-from waypost.kernel.errors import StoreTrouble
+from waypost.kernel.errors import AskedWrongly, StoreTrouble
 from waypost.kernel.tasks import end
 from waypost.roles.health import health_port
 from waypost.roles.running import Stop
@@ -34,6 +34,12 @@ _LONGEST_SECONDS = 30.0
 _SHORTEST_SECONDS = 0.01
 _TROUBLE_SECONDS = 3.0
 _SOME_DAY = datetime(2026, 2, 21, tzinfo=UTC)
+
+
+class Unschedulable(AskedWrongly):
+    """A source plans in a way that needs a look at what there is, as for files."""
+
+    slug = "unschedulable"
 
 
 class Scheduler:
@@ -122,7 +128,12 @@ async def _check_sources(settings: Settings, stores: Stores) -> None:
     for schedule in settings.schedules.values():
         if isinstance(schedule, WindowsSchedule | FullSchedule):
             async with open_source(schedule.source, settings) as source:
-                source.plan(schedule.asks(_SOME_DAY, _SOME_DAY + timedelta(hours=1)), _SOME_DAY.date())
+                begin, over = _SOME_DAY, _SOME_DAY + timedelta(hours=1)
+                if source.plan(schedule.asks(begin, over), over.date()) != schedule.keys(begin, over):
+                    raise Unschedulable(
+                        f"the source {source.name} has shards of its own, which a schedule cannot name",
+                        next_step=f"run it by cron or a timer: waypost import run --source {source.name}",
+                    )
                 await remember_provider(stores, source)
 
 

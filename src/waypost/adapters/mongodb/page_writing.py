@@ -17,7 +17,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.missing import Missing
 from waypost.adapters.mongodb.moments import to_us
-from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, versioned
+from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, remembered, versioned
 from waypost.importing.pages import Writing, rivals
 from waypost.importing.source import Page
 from waypost.places.events import PlacesChanged, places_changed
@@ -64,10 +64,11 @@ class PageWriting:
         if page.hides_some:
             await self._missing.forget()
         lacking = await self._missing.lacking(page.covers, rows.seen) if page.covers and not page.hides_some else []
-        added, changed = await self._put(rows.places) if rows.places else ([], [])
+        added, changed = await self._put(rows.places, rows.still) if rows.places or rows.still else ([], [])
         if rows.rejects:
             await self._reject(rows.rejects)
         removed = await self._deal_with(lacking, ends=page.last or bool(self._writing.parts))
+        await self._remember(page)
         changes = PlacesChanged(
             self._writing.extent.source, self._shard, versioned(added), versioned(changed), versioned(removed)
         )
@@ -81,12 +82,12 @@ class PageWriting:
         await self._missing.remember(lacking)
         return []
 
-    async def _put(self, rows: list[PlaceRow]) -> tuple[_Versions, _Versions]:
+    async def _put(self, rows: list[PlaceRow], still: list[str]) -> tuple[_Versions, _Versions]:
         """Writes what is new and what has changed; returns which was which, with its version."""
-        known = await self._known(rows)
+        known = await self._known([*still, *(row.external_id for row in rows)])
         added: _Versions = []
         changed: _Versions = []
-        same: list[Document] = []
+        same = [known[external_id] for external_id in still if external_id in known]
         writes: list[InsertOne[Document] | ReplaceOne[Document]] = []
         for row in rows:
             before = known.get(row.external_id)
@@ -103,9 +104,15 @@ class PageWriting:
         await self._touch(same)
         return added, changed
 
-    async def _known(self, rows: list[PlaceRow]) -> dict[str, Document]:
-        ids = {"_id": {"$in": [row.external_id for row in rows]}}
-        found = self._database.places.find(ids, _KNOWN, hint="_id_", batch_size=len(rows) + 1, session=self._session)
+    async def _remember(self, page: Page) -> None:
+        if self._writing.question and (answer := remembered(page)):
+            kept = {"answer": answer.decode(), "requested_at": self._requested_at}
+            asked = {"_id": self._writing.question}
+            await self._database.answers.update_one(asked, {"$set": kept}, upsert=True, session=self._session)
+
+    async def _known(self, external_ids: list[str]) -> dict[str, Document]:
+        ids, size = {"_id": {"$in": external_ids}}, len(external_ids) + 1
+        found = self._database.places.find(ids, _KNOWN, hint="_id_", batch_size=size, session=self._session)
         return {place["_id"]: place async for place in found}
 
     def _is_news(self, row: PlaceRow, before: Document) -> bool:

@@ -14,9 +14,9 @@ from waypost.adapters.mongodb.jobs import MongoJobStore
 from waypost.adapters.mongodb.page_writing import Busy, PageWriting
 from waypost.adapters.mongodb.schema import BY_FENCE, LEASED, UNFINISHED
 from waypost.adapters.mongodb.sizes import refuse_large_records
-from waypost.adapters.page_rows import PageRows
+from waypost.adapters.page_rows import PageRows, recall
 from waypost.importing.pages import Committed, Writing
-from waypost.importing.source import Page
+from waypost.importing.source import Page, Remembered
 from waypost.scaling.jobs.job import Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
 
@@ -40,6 +40,10 @@ class MongoPageStore:
 
     async def begin(self, lease: Lease) -> Lease | None:
         return lease
+
+    @at_the_border(_QUICK)
+    async def remembered(self, question: str) -> Remembered | None:
+        return await _remembered(self._database, question)
 
     @at_the_border(_COMMIT)
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
@@ -99,6 +103,10 @@ class MongoApartPageStore:
             await self._jobs.split(lease, shard["parts"], counted={})
         return None if shard["done"] else msgspec.structs.replace(lease, cursor=shard["cursor"])
 
+    @at_the_border(_QUICK)
+    async def remembered(self, question: str) -> Remembered | None:
+        return await _remembered(self._database, question)
+
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         page = refuse_large_records(page)
         changes = await self._write(lease, page, writing)
@@ -155,3 +163,13 @@ class MongoApartPageStore:
         if shard["fence"] > lease.fence:
             raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is older than what the store has seen")
         return shard
+
+
+async def _remembered(database: MongoDatabase, question: str) -> Remembered | None:
+    found = await database.database.answers.find_one({"_id": question})
+    if not found:
+        return None
+    answer = recall(found["answer"])
+    same = {"_id": {"$in": answer.external_ids}, "live": True, "requested_at": {"$lte": found["requested_at"]}}
+    count = await database.database.places.count_documents(same, hint="_id_")
+    return answer if count == len(set(answer.external_ids)) else None

@@ -70,6 +70,7 @@ async def migrate(database: AsyncDatabase[dict[str, Any]]) -> list[str]:
     await database.shards.create_indexes(_SHARDS)
     # Transactions should find it made; an index on the id, which every collection has, makes it and nothing else.
     await database.outbox.create_indexes([IndexModel("_id")])
+    await database.answers.create_indexes([IndexModel("_id")])
     # Last, so that nobody takes a half-made schema for a whole one; and never down again.
     newest = {"version": VERSION, "oldest_code": OLDEST_CODE}
     await database.schema.update_one({"_id": "schema"}, {"$max": newest}, upsert=True)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from asyncpg.pgproto import pgproto
 
-from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, versioned
+from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, remembered, versioned
 from waypost.adapters.postgres import jobs
 from waypost.adapters.queries import load_queries
 from waypost.importing.pages import Writing, refuse_mass_delete, rivals
@@ -32,9 +32,12 @@ class PageWriting:
         # What is gone is looked for before anything is written, so that a first import finds nothing to look through.
         await self._look_for_the_gone(page, rows.seen)
         added, changed = await self._put(rows.places) if rows.places else ([], [])
+        if rows.still:
+            await self._touch(rows.still)
         if rows.rejects:
             await self._tx.execute(SQL["reject"], self._shard, *_reject_columns(rows.rejects))
         removed = await self._remove() if page.last or self._writing.parts else []
+        await self._remember(page)
         changes = PlacesChanged(
             self._writing.extent.source, self._shard, versioned(added), versioned(changed), versioned(removed)
         )
@@ -67,6 +70,11 @@ class PageWriting:
             [(external_id, version) for external_id, version, is_added in versions if is_added],
             [(external_id, version) for external_id, version, is_added in versions if not is_added],
         )
+
+    async def _remember(self, page: Page) -> None:
+        if self._writing.question and (answer := remembered(page)):
+            asked = self._writing.question, answer.decode(), self._writing.requested_at
+            await self._tx.execute(SQL["remember"], *asked)
 
     async def _touch(self, external_ids: list[Any]) -> None:
         """Only while somebody else may bring an older state of them; otherwise what is unchanged writes nothing."""

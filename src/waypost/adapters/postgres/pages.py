@@ -5,12 +5,12 @@ from datetime import datetime
 
 import msgspec
 
-from waypost.adapters.page_rows import PageRows
+from waypost.adapters.page_rows import PageRows, recall
 from waypost.adapters.postgres import jobs
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.postgres.page_writing import SQL, PageWriting
 from waypost.importing.pages import Committed, Writing
-from waypost.importing.source import Page
+from waypost.importing.source import Page, Remembered
 from waypost.scaling.jobs.job import Done, Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
 
@@ -26,6 +26,9 @@ class PostgresPageStore:
 
     async def begin(self, lease: Lease) -> Lease | None:
         return lease
+
+    async def remembered(self, question: str) -> Remembered | None:
+        return await _remembered(self._database, question)
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)
@@ -68,6 +71,9 @@ class PostgresApartPageStore:
             await self._jobs.split(lease, rows[0]["parts"], counted={})
         return None if rows[0]["done"] else msgspec.structs.replace(lease, cursor=rows[0]["cursor"])
 
+    async def remembered(self, question: str) -> Remembered | None:
+        return await _remembered(self._database, question)
+
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)
         ends = page.last or bool(writing.parts)
@@ -84,6 +90,11 @@ class PostgresApartPageStore:
         else:
             await self._jobs.checkpoint(lease, cursor=page.cursor, counted=total)
         return Committed(changes, ended=bool(writing.parts))
+
+
+async def _remembered(database: PostgresDatabase, question: str) -> Remembered | None:
+    rows = await database.fetch(SQL["answer"], question)
+    return recall(rows[0]["answer"]) if rows else None
 
 
 async def _now(database: PostgresDatabase) -> datetime:

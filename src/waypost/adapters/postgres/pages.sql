@@ -138,5 +138,21 @@ returning external_id, version;
 -- forget_candidates: the shard has ended
 delete from candidates where shard = $1;
 
+-- remember: an answer, by the question
+insert into answers (question, answer, requested_at) values ($1, $2, $3)
+on conflict (question) do update
+set answer = excluded.answer, requested_at = excluded.requested_at
+where answers.requested_at <= excluded.requested_at;
+
+-- answer: to a question, unless a place in it has changed since
+select answer from answers
+where question = $1 and not exists (
+  select from json_array_elements_text(answer::json -> 'external_ids') as named (external_id)
+  left join lateral (
+    select requested_at, removed_at from places where external_id = named.external_id limit 1
+  ) as held on true
+  where held.requested_at is null or held.removed_at is not null or held.requested_at > answers.requested_at
+);
+
 -- event: what happened, for others
 insert into outbox (id, name, subject, occurred_at, data) values ($1, $2, $3, $4, $5);

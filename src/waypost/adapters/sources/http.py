@@ -27,6 +27,7 @@ logging.getLogger("httpcore").setLevel(logging.WARNING)
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST_LINK = 8192
+_LONGEST_ETAG = 200
 
 
 class ProviderRejected(TerminalError):
@@ -123,6 +124,11 @@ class ProviderClient:
             # It would be kept as the job's cursor, and shown with it.
             raise ProviderRejected("the provider's next page has our key in its address, which cannot be kept")
         return address if address.startswith("/") else f"/{address}"
+
+    def etag(self, answer: Answer) -> str | None:
+        """The provider's name for an answer, if it is one that can be kept."""
+        etag = answer.headers.get("etag", "")
+        return etag if 0 < len(etag) <= _LONGEST_ETAG and self.hide(etag) == etag else None
 
     def hide(self, text: str) -> str:
         """Text that may come from a provider, without our key in it."""

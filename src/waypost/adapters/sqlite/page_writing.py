@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.page_rows import PageRows, PlaceRow, versioned
+from waypost.adapters.page_rows import PageRows, PlaceRow, remembered, versioned
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import from_us, now_us, to_us
 from waypost.importing.pages import Writing, refuse_mass_delete, rivals
@@ -42,11 +42,12 @@ class PageWriting:
     def write(self, page: Page, rows: PageRows) -> Counter[str]:
         # What is gone is looked for before anything is written, so that a first import finds nothing to look through.
         self._look_for_the_gone(page, rows.seen)
-        added, changed = self._put(rows.places)
+        added, changed = self._put(rows.places, rows.still)
         self._tx.executemany(
             _SQL["reject"], [{"shard": self._shard, "now": self._now, **row._asdict()} for row in rows.rejects]
         )
         removed = self._remove() if page.last or self._writing.parts else []
+        self._remember(page)
         changes = PlacesChanged(
             self._writing.extent.source, self._shard, versioned(added), versioned(changed), versioned(removed)
         )
@@ -65,13 +66,13 @@ class PageWriting:
             covered = {"start": page.covers.start, "end": page.covers.end, "seen": ids}
             self._tx.execute(_SQL["gather"], {**self._extent, **covered})
 
-    def _put(self, rows: list[PlaceRow]) -> tuple[_Versions, _Versions]:
+    def _put(self, rows: list[PlaceRow], still: list[str]) -> tuple[_Versions, _Versions]:
         """Writes what is new and what has changed; returns which was which, with its version."""
-        known = self._known(rows)
+        known = self._known([*still, *(row.external_id for row in rows)])
         added: _Versions = []
         changed: _Versions = []
         writes: list[dict[str, Any]] = []
-        same: list[str] = []
+        same = [external_id for external_id in still if external_id in known]
         for row in rows:
             before = known.get(row.external_id)
             if before is not None and not self._is_news(row, before):
@@ -85,8 +86,13 @@ class PageWriting:
         self._touch([known[external_id] for external_id in same])
         return added, changed
 
-    def _known(self, rows: list[PlaceRow]) -> dict[str, sqlite3.Row]:
-        ids = msgspec.json.encode([row.external_id for row in rows]).decode()
+    def _remember(self, page: Page) -> None:
+        if self._writing.question and (answer := remembered(page)):
+            asked = {"question": self._writing.question, "answer": answer.decode(), "requested_at": self._requested_at}
+            self._tx.execute(_SQL["remember"], asked)
+
+    def _known(self, external_ids: list[str]) -> dict[str, sqlite3.Row]:
+        ids = msgspec.json.encode(external_ids).decode()
         return {row["external_id"]: row for row in self._tx.execute(_SQL["known"], {"external_ids": ids})}
 
     def _is_news(self, row: PlaceRow, before: Any) -> bool:

@@ -6,13 +6,13 @@ from datetime import datetime
 
 import msgspec
 
-from waypost.adapters.page_rows import PageRows
+from waypost.adapters.page_rows import PageRows, recall
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite import jobs
 from waypost.adapters.sqlite.database import SqliteDatabase, from_us, now_us
 from waypost.adapters.sqlite.page_writing import PageWriting
 from waypost.importing.pages import Committed, Writing
-from waypost.importing.source import Page
+from waypost.importing.source import Page, Remembered
 from waypost.scaling.jobs.job import Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
 
@@ -31,6 +31,9 @@ class SqlitePageStore:
 
     async def begin(self, lease: Lease) -> Lease | None:
         return lease
+
+    async def remembered(self, question: str) -> Remembered | None:
+        return await _remembered(self._database, question)
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)
@@ -77,6 +80,9 @@ class SqliteApartPageStore:
             await self._jobs.split(lease, _parts.decode(row["parts"]), counted={})
         return None if row["done"] else msgspec.structs.replace(lease, cursor=row["cursor"])
 
+    async def remembered(self, question: str) -> Remembered | None:
+        return await _remembered(self._database, question)
+
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)
         parts = msgspec.json.encode(writing.parts).decode() if writing.parts else None
@@ -97,6 +103,11 @@ class SqliteApartPageStore:
         else:
             await self._jobs.checkpoint(lease, cursor=page.cursor, counted=total)
         return Committed(changes, ended=bool(writing.parts))
+
+
+async def _remembered(database: SqliteDatabase, question: str) -> Remembered | None:
+    row = await database.read(lambda c: c.execute(_SQL["answer"], {"question": question}).fetchone())
+    return recall(row["answer"]) if row else None
 
 
 def _raise_fence(tx: sqlite3.Connection, lease: Lease) -> None:

@@ -69,6 +69,21 @@ returning places.external_id, version;
 -- forget_candidates: the shard has ended
 delete from candidates where shard = :shard;
 
+-- remember: an answer, by the question
+insert into answers (question, answer, requested_at) values (:question, :answer, :requested_at)
+on conflict (question) do update
+set answer = excluded.answer, requested_at = excluded.requested_at
+where requested_at <= excluded.requested_at;
+
+-- answer: to a question, unless a place in it has changed since
+select answer from answers
+where question = :question and not exists (
+  select 1 from json_each(answer, '$.external_ids') as named
+  left join places on places.external_id = named.value
+  where places.external_id is null or places.removed_at is not null
+    or places.requested_at > answers.requested_at
+);
+
 -- event: what happened, for others
 insert into outbox (id, name, subject, occurred_at, data) values (:id, :name, :subject, :now, :data);
 

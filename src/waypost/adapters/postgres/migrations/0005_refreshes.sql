@@ -36,6 +36,13 @@ create table outbox (
   data text not null
 );
 
+-- Answers that their providers have named, by the question; the places in them.
+create table answers (
+  question text collate "C" primary key,
+  answer text not null,
+  requested_at timestamptz not null
+);
+
 -- What a shard was split into, for jobs that are kept in another store.
 alter table shards
   add column parts text[],

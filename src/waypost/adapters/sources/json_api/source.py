@@ -8,7 +8,7 @@ import msgspec
 
 from waypost.adapters.sources.access import read_access
 from waypost.adapters.sources.fields import FieldMap
-from waypost.adapters.sources.http import ProviderClient
+from waypost.adapters.sources.http import Answer, ProviderClient
 from waypost.adapters.sources.json_api.body import Body
 from waypost.adapters.sources.json_api.paging import Onwards, Paging, Received
 from waypost.adapters.sources.json_api.question import Question
@@ -20,7 +20,7 @@ from waypost.importing.cuts import Axis, IdRange
 from waypost.importing.definitions import SourceContext
 from waypost.importing.geography import FLOOR_DEPTH, cell_of, code_of
 from waypost.importing.pages import PERIODS
-from waypost.importing.source import Extent, Fetched, OutsideScope, Page, PlanAxis, Reject
+from waypost.importing.source import Extent, Fetched, OutsideScope, Page, PlanAxis, Reject, Remembered
 from waypost.scaling.jobs.shards import ShardKey
 
 
@@ -84,10 +84,33 @@ class JsonApiSource(BaseSource):
         """What is asked first for a shard, for people."""
         return self._client.shown(self._address(self._question(shard), None))
 
+    def question(self, shard: ShardKey, cursor: str | None) -> str | None:
+        """Windows are over: nobody asks for them again."""
+        if "window" in shard.axes:
+            return None
+        return f"{self.name} {self._client.shown(self._address(self._question(shard), cursor))}"
+
+    async def fetch_if_changed(self, shard: ShardKey, cursor: str | None, known: Remembered) -> Page:
+        answer = await self._client.get_at(self._address(self._question(shard), cursor), etag=known.etag)
+        if not answer.not_modified:
+            return self._read(shard, cursor, answer)
+        return Page(
+            (),
+            (),
+            known.cursor,
+            last=known.last,
+            advice=answer.advice,
+            covers=known.covers,
+            etag=known.etag,
+            still=known.external_ids,
+        )
+
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
+        return self._read(shard, cursor, await self._client.get_at(self._address(self._question(shard), cursor)))
+
+    def _read(self, shard: ShardKey, cursor: str | None, answer: Answer) -> Page:
         question = self._question(shard)
         after = self._after(question, cursor)
-        answer = await self._client.get_at(self._address(question, cursor))
         body = Body(answer.body, self._client.hide)
         records = body.records(self._table.records)
         seen = [self._see(raw, question) for raw in records]
@@ -107,6 +130,7 @@ class JsonApiSource(BaseSource):
             advice=answer.advice,
             received=len(records),
             truncated=onwards.truncated,
+            etag=self._client.etag(answer),
         )
         covers = self._covers(question, received, onwards, cursor, is_complete=is_complete)
         return msgspec.structs.replace(page, covers=covers)

@@ -34,6 +34,13 @@ create table outbox (
   data text not null
 ) strict;
 
+-- Answers that their providers have named, by the question; the places in them.
+create table answers (
+  question text primary key,
+  answer text not null,
+  requested_at integer not null
+) strict, without rowid;
+
 -- What a shard was split into, for jobs that are kept in another store.
 alter table shards add column parts text;
 -- When somebody last worked on it.

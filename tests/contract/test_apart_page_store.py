@@ -1,6 +1,6 @@
 """What every page store does whose jobs are kept elsewhere: it knows each shard's fence and cursor."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +8,7 @@ import pytest
 
 from support.places import page, writing
 from support.stores import BACKENDS, Backend, open_backend
+from waypost.adapters.errors import StoreAway
 from waypost.bootstrap import open_stores
 from waypost.importing.source import Page
 from waypost.scaling.jobs.job import Done, Lease, LeaseLost, NewJob
@@ -88,3 +89,30 @@ async def test_a_job_store_that_forgot_everything_gives_larger_fences_than_the_p
         await stores.jobs.enqueue([NewJob(SHARD)])
         [claimed] = await stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
     assert claimed.fence > 700
+
+
+PARTS = (f"{SHARD}/ids:3..9", f"{SHARD}/ids:9..")
+
+
+class Killed:
+    """Where a worker does not get to: it is killed after the places are committed."""
+
+    async def split(self, lease: Lease, shards: Sequence[str], *, counted: Mapping[str, int]) -> None:
+        raise StoreAway("killed")
+
+
+async def test_a_split_ends_the_shard_and_the_job(backend: Backend, lease: Lease) -> None:
+    committed = await backend.stores.pages.commit(lease, page(1, cursor="after:2"), writing(parts=PARTS))
+    assert committed.ended
+    assert (await backend.stores.jobs.count()) == {"done": 1, "pending": 2}
+
+
+async def test_a_split_that_the_job_store_never_heard_of_is_told_by_the_next_holder(
+    backend: Backend, lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch, pytest.raises(StoreAway):
+        patch.setattr(backend.stores.pages, "_jobs", Killed())
+        await backend.stores.pages.commit(lease, page(1, cursor="after:2"), writing(parts=PARTS))
+    assert (await backend.stores.jobs.count()) == {"leased": 1}
+    assert await backend.stores.pages.begin(lease) is None
+    assert (await backend.stores.jobs.count()) == {"done": 1, "pending": 2}

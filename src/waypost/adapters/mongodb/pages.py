@@ -7,6 +7,7 @@ import msgspec
 from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
+from waypost.adapters.apart import tell
 from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.documents import counting, ending, literal
 from waypost.adapters.mongodb.errors import at_the_border
@@ -110,14 +111,7 @@ class MongoApartPageStore:
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         page = refuse_large_records(page)
         changes = await self._write(lease, page, writing)
-        # A kill in between loses counters at most: the next holder begins where the shard's document says.
-        total = Counter(writing.counted)
-        total.update(changes)
-        if writing.parts:
-            await self._jobs.split(lease, writing.parts, counted=total)
-        else:
-            await self._jobs.checkpoint(lease, cursor=page.cursor, counted=total)
-        return Committed(changes, ended=bool(writing.parts))
+        return await tell(self._jobs, lease, page, writing, changes)
 
     @at_the_border(_COMMIT)
     async def _write(self, lease: Lease, page: Page, writing: Writing) -> Counter[str]:

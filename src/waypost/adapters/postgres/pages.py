@@ -1,10 +1,10 @@
 """The page commit on PostgreSQL."""
 
-from collections import Counter
 from datetime import datetime
 
 import msgspec
 
+from waypost.adapters.apart import tell
 from waypost.adapters.page_rows import PageRows, recall
 from waypost.adapters.postgres import jobs
 from waypost.adapters.postgres.database import PostgresDatabase
@@ -82,14 +82,7 @@ class PostgresApartPageStore:
                 raise _outdated(lease)
             changes = await PageWriting(tx, lease.shard, writing, contended="contended_apart").write(page, rows)
             await tx.execute(SQL["move_shard"], lease.shard, page.cursor, ends, writing.parts or None)
-        # A kill in between loses counters at most: the next holder begins where the shard's row says.
-        total = Counter(writing.counted)
-        total.update(changes)
-        if writing.parts:
-            await self._jobs.split(lease, writing.parts, counted=total)
-        else:
-            await self._jobs.checkpoint(lease, cursor=page.cursor, counted=total)
-        return Committed(changes, ended=bool(writing.parts))
+        return await tell(self._jobs, lease, page, writing, changes)
 
 
 async def _remembered(database: PostgresDatabase, question: str) -> Remembered | None:

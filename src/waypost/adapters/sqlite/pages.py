@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from waypost.adapters.apart import tell
 from waypost.adapters.page_rows import PageRows, recall
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite import jobs
@@ -95,14 +96,7 @@ class SqliteApartPageStore:
             return changes
 
         changes = await self._database.write(work)
-        # A kill in between loses counters at most: the next holder begins where the shard's row says.
-        total = Counter(writing.counted)
-        total.update(changes)
-        if writing.parts:
-            await self._jobs.split(lease, writing.parts, counted=total)
-        else:
-            await self._jobs.checkpoint(lease, cursor=page.cursor, counted=total)
-        return Committed(changes, ended=bool(writing.parts))
+        return await tell(self._jobs, lease, page, writing, changes)
 
 
 async def _remembered(database: SqliteDatabase, question: str) -> Remembered | None:

@@ -8,6 +8,16 @@ alter table places
   -- A tombstone: when the request was sent whose answer lacked the place.
   add column removed_at timestamptz;
 
+-- Packing records is most of what the server has to do for a page, and lz4 takes a third of the time of the usual way.
+-- A server that does not have it goes on as before.
+do $$
+begin
+  alter table places alter column place set compression lz4, alter column record set compression lz4;
+exception when feature_not_supported or syntax_error then
+  null;
+end
+$$;
+
 update places
 set source = place::json ->> 'source',
     area = 'country:' || (place::json ->> 'country'),

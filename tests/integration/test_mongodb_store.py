@@ -162,12 +162,35 @@ async def test_nobody_claims_a_job_while_its_page_is_committed(backend: Backend,
 
     committing = asyncio.create_task(database.transaction(commit))
     await is_held.wait()
-    claiming = asyncio.create_task(backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5))
-    assert await is_waiting(claiming)
+    assert await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5) == []
     goes_on.set()
     await committing
-    [newer] = await claiming
+    [newer] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
     assert (newer.cursor, newer.fence > lease.fence) == ("after:1", True)
+
+
+async def test_a_job_that_is_held_for_long_does_not_keep_others_from_being_claimed(
+    backend: Backend, database: MongoDatabase
+) -> None:
+    """As after a kill in the middle of a commit, until the server notices."""
+    lease = await shard(backend)
+    await backend.age(31)
+    await backend.stores.jobs.enqueue([NewJob("ocm/country:FR/full:2026-02-21")])
+    is_held, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def commit(session: AsyncClientSession) -> None:
+        await page_store(database)._hold(session, lease, "after:1", writing())
+        is_held.set()
+        await goes_on.wait()
+
+    committing = asyncio.create_task(database.transaction(commit))
+    await is_held.wait()
+    found: list[Lease] = []
+    while not found:
+        found += await backend.stores.jobs.claim("other", limit=2, lease=30, max_attempts=5)
+    assert [each.shard for each in found] == ["ocm/country:FR/full:2026-02-21"]
+    goes_on.set()
+    await committing
 
 
 async def test_nobody_begins_a_shard_while_a_page_of_it_is_committed(database: MongoDatabase) -> None:

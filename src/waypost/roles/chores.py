@@ -2,7 +2,6 @@
 
 from waypost.bootstrap import Stores
 from waypost.kernel.quantities import parse_duration
-from waypost.roles.snapshots import build_snapshot
 from waypost.scaling.chores import OLDER, PRUNE, SNAPSHOT
 from waypost.scaling.jobs.job import Held
 from waypost.scaling.jobs.shards import BadShardKey, ShardKey
@@ -22,6 +21,8 @@ class Chores:
     async def work(self, held: Held) -> None:
         key = ShardKey.parse(held.lease.shard)
         if key.axes == (SNAPSHOT,):
+            from waypost.roles.snapshots import build_snapshot  # noqa: PLC0415 - large, and few workers build one
+
             manifest = await build_snapshot(self._settings, self._stores)
             log.info("snapshot built", generation=manifest.generation, places=manifest.count)
         elif key.axes == (PRUNE, OLDER):

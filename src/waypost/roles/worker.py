@@ -9,10 +9,8 @@ from waypost.bootstrap import Stores, open_budget, open_jobs, open_source, open_
 from waypost.importing.source import Source
 from waypost.kernel.errors import AskedWrongly, NotNow
 from waypost.roles.chores import Chores
-from waypost.roles.health import health_port
 from waypost.roles.importer import make_engine, worker_name
 from waypost.roles.running import Stop
-from waypost.roles.serving import store_probe
 from waypost.scaling.chores import OURSELVES
 from waypost.scaling.jobs.job import Held
 from waypost.scaling.jobs.renewer import Renewer
@@ -82,7 +80,7 @@ async def run_worker(
     name = worker_name()
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings))
-        await stack.enter_async_context(health_port(settings, {"store": store_probe(stores)}))
+        await _show_health(settings, stores, stack)
         desk = Desk(settings, stores, stack)
         renewer = stack.enter_context(Renewer(lambda: open_jobs(settings), settings.jobs.lease))
         rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
@@ -97,3 +95,12 @@ async def run_worker(
                 await (worker.run_until_idle() if until_done else worker.run())
         finally:
             stopping.cancel()
+
+
+async def _show_health(settings: Settings, stores: Stores, stack: AsyncExitStack) -> None:
+    """Only where it is wanted: loading a web framework would be most of what a worker needs to start."""
+    if settings.web.health_port:
+        from waypost.roles.health import health_port  # noqa: PLC0415 - as above
+        from waypost.roles.serving import store_probe  # noqa: PLC0415 - as above
+
+        await stack.enter_async_context(health_port(settings, {"store": store_probe(stores)}))

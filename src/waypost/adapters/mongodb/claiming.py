@@ -1,11 +1,12 @@
 """Claims of jobs: many claimers at once, none of whom holds a lock while it looks."""
 
 import random
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
+import pymongo
 from pymongo import ReturnDocument
-from pymongo.errors import ConnectionFailure
+from pymongo.errors import ConnectionFailure, PyMongoError
 
 from waypost.adapters.errors import StoreRefused
 from waypost.adapters.mongodb.database import Document, MongoDatabase
@@ -28,8 +29,28 @@ _SEEN = {"priority": 1, "attempts": 1}
 _FEW = 8
 # How many fences a claimer reserves at once.
 _BLOCK = 1000
+# How long to wait for jobs that somebody holds: for many together, and then for each of them.
+_MANY_SECONDS, _ONE_SECONDS = 0.5, 0.1
 # After so many lost races a claimer goes and waits; those who won them have work.
 _ROUNDS = 20
+
+
+class _Held(Exception):
+    """No error: somebody is just committing a page of the job."""
+
+
+@contextmanager
+def _not_waiting(seconds: float) -> Iterator[None]:
+    """A job whose page is being committed is held by that transaction, and by one that was killed in the middle until
+    the server ends it, which takes a minute. Whoever waits for it does nothing else meanwhile.
+    """
+    try:
+        with pymongo.timeout(seconds):
+            yield
+    except PyMongoError as error:
+        if not error.timeout:
+            raise
+        raise _Held from None
 
 
 class Claims:
@@ -51,7 +72,10 @@ class Claims:
             ids = await self._candidates(limit, max_attempts, group)
             if not ids:
                 return []
-            leases = await self._lease(ids, owner, lease, max_attempts)
+            try:
+                leases = await self._lease(ids, owner, lease, max_attempts)
+            except _Held:
+                return []
             self._crowded = len(leases) < len(ids)
             if self._crowded:
                 # They may have been refused because somebody with newer fences had them before.
@@ -63,7 +87,8 @@ class Claims:
     async def _candidates(self, limit: int, max_attempts: int, group: str | None) -> list[str]:
         expired = await self._expired(limit, group)
         if any(job["attempts"] >= max_attempts for job in expired):
-            await self._jobs.update_many({**EXPIRED, "attempts": {"$gte": max_attempts}}, burying(), hint=LEASED)
+            with suppress(_Held), _not_waiting(_MANY_SECONDS):
+                await self._jobs.update_many({**EXPIRED, "attempts": {"$gte": max_attempts}}, burying(), hint=LEASED)
             expired = await self._expired(limit, group)
         ids = self._pick(expired, limit)
         room = limit - len(ids)
@@ -92,20 +117,45 @@ class Claims:
         return [job["_id"] for job in found if job["_id"] in chosen]
 
     async def _lease(self, ids: Sequence[str], owner: str, lease: float, max_attempts: int) -> list[Lease]:
+        """Raises _Held for a single job that is."""
         first = await self._take_fences(len(ids))
         free = claimable(ids, below=first, max_attempts=max_attempts)
         update = leasing(ids, owner=owner, lease=lease, first_fence=first)
-        if len(ids) == 1:
+        try:
+            if len(ids) == 1:
+                return await self._lease_one(free, update)
+            with _not_waiting(_MANY_SECONDS):
+                await self._jobs.update_many(free, update, hint="_id_")
+            leases = await self._leased(ids, first)
+        except ConnectionFailure:
+            # The driver does not retry an update of many; but whatever it did bears our fences, so that we can look.
+            leases = await self._leased(ids, first)
+        except _Held:
+            leases = await self._leased(ids, first)
+            if len(ids) == 1 and not leases:
+                raise
+            taken = {each.job_id for each in leases}
+            leases += await self._lease_each([each for each in ids if each not in taken], owner, lease, max_attempts)
+        return sorted(leases, key=lambda each: each.fence)
+
+    async def _lease_one(self, free: Document, update: list[Document]) -> list[Lease]:
+        with _not_waiting(_ONE_SECONDS):
             leased = await self._jobs.find_one_and_update(
                 free, update, LEASE_FIELDS, return_document=ReturnDocument.AFTER, hint="_id_"
             )
-            return [to_lease(leased)] if leased else []
-        # The driver does not retry an update of many; but whatever it did bears our fences, so that we can look.
-        with suppress(ConnectionFailure):
-            await self._jobs.update_many(free, update, hint="_id_")
+        return [to_lease(leased)] if leased else []
+
+    async def _leased(self, ids: Sequence[str], first: int) -> list[Lease]:
         ours: Document = {"_id": {"$in": ids}, "status": "leased", "fence": {"$gte": first, "$lt": first + len(ids)}}
-        leases = [to_lease(job) async for job in self._jobs.find(ours, LEASE_FIELDS, hint="_id_")]
-        return sorted(leases, key=lambda each: each.fence)
+        return [to_lease(job) async for job in self._jobs.find(ours, LEASE_FIELDS, hint="_id_")]
+
+    async def _lease_each(self, ids: Sequence[str], owner: str, lease: float, max_attempts: int) -> list[Lease]:
+        """One by one, without those that are held."""
+        leases = []
+        for job_id in ids:
+            with suppress(_Held):
+                leases += await self._lease([job_id], owner, lease, max_attempts)
+        return leases
 
     def forget_fences(self) -> None:
         """Those reserved may be too low now."""

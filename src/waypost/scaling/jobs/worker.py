@@ -143,7 +143,11 @@ class Worker:
         )
         deadline = deadline_of(sent, self._settings.lease)
         for lease in leases:
-            self._tasks.add(asyncio.create_task(self._work(Held(lease, deadline))))
+            held = Held(lease, deadline)
+            task = asyncio.create_task(self._work(held))
+            self._tasks.add(task)
+            # Renewed from now on, and not once its task begins: the loop may be busy until then.
+            self._renewer.hold(held, self._interrupter(task))
         return len(leases)
 
     async def _wait(self, *, for_work: bool) -> None:
@@ -168,7 +172,8 @@ class Worker:
         try:
             if self._stopping:  # claimed, but asked to stop before it began
                 await self._give_back(held)
-            else:
+                self._renewer.drop(held)
+            elif not held.lost:
                 await self._handle(held, task)
         finally:
             # Here and not in a callback of the task, which would come a turn of the loop later: the room is free now.
@@ -176,10 +181,6 @@ class Worker:
             self._changed.set()
 
     async def _handle(self, held: Held, task: "asyncio.Task[None]") -> None:
-        def on_lost() -> None:
-            task.get_loop().call_soon_threadsafe(self._interrupt, task)
-
-        self._renewer.hold(held, on_lost)
         self._handling.add(task)
         try:
             await self._handler(held)
@@ -198,6 +199,14 @@ class Worker:
         self._renewer.drop(held)
         JOBS_ENDED.labels(how).inc()
         log.debug("job ended", shard=held.lease.shard, how=how)
+
+    def _interrupter(self, task: "asyncio.Task[None]") -> Callable[[], None]:
+        """To be called from any thread."""
+
+        def on_lost() -> None:
+            task.get_loop().call_soon_threadsafe(self._interrupt, task)
+
+        return on_lost
 
     def _interrupt(self, task: "asyncio.Task[None]") -> None:
         """Only a handler can be broken off: what follows it ends the lease, and must not be left half done."""

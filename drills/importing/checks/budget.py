@@ -1,0 +1,89 @@
+"""Nobody asked more often than the budget allows, nor before a refusal was over."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from drills.importing.mishaps import Mishap
+from drills.importing.plan import FAULTS
+from drills.importing.probes import Probes
+from drills.importing.requests import Request
+from drills.importing.verdicts import Verdict
+
+_BURST = 1
+_WINDOWS = (1.0, 10.0)
+# Seconds of the rate that a window may see in addition, because requests that were due before it arrive in it. On a
+# machine that kept a request of our own waiting for longer than that, a worker may have been as late as it can be with
+# a turn: half a second later it is lost.
+_LATE, _LATEST = 0.05, 0.5
+# What the simulator says with its 429, and how long it may take until all have heard of it: the answer travels to one
+# worker, from there to the budget, and from there to all the others, whose requests may be under way.
+_RETRY_AFTER = 1.0
+_HEARD = 0.3
+_EXAMPLES = 5
+
+
+def check_rate(requests: Sequence[Request], rate: int, probes: Probes) -> Verdict:
+    times = [request.monotonic for request in requests]
+    most = {f"most_in_{seconds:g}_s": 0 for seconds in _WINDOWS}
+    crowded = 0
+    examples: list[str] = []
+    for seconds, name in zip(_WINDOWS, most, strict=True):
+        for began, count in _windows(times, seconds):
+            most[name] = max(most[name], count)
+            if count > rate * (seconds + _LATE) + _BURST:
+                crowded += 1
+                slowest = probes.slowest(began - _LATEST, began + seconds)
+                if slowest <= _LATE or count > rate * (seconds + _LATEST) + _BURST:
+                    examples.append(f"{count} requests in {seconds:g} s, when one took {slowest:.3f} s to arrive")
+    found = ", ".join(f"{count} in {seconds:g} s" for seconds, count in zip(_WINDOWS, most.values(), strict=True))
+    return Verdict(
+        "requests are within the budget in every window",
+        not examples,
+        f"{len(requests):,} requests at {rate}/s, the most {found};"
+        f" {crowded} windows above {1 + _LATE:.0%}, {len(examples)} of them not because the machine was busy",
+        {**most, "rate": rate, "crowded": crowded, "wrong": len(examples)},
+        examples[:_EXAMPLES],
+    )
+
+
+def check_refusals(requests: Sequence[Request], mishaps: Sequence[Mishap], probes: Probes) -> Verdict:
+    """A worker that is killed or stopped with the refusal in its hands tells nobody; that is not held against it."""
+    refusals = [request for request in requests if request.fault == "429"]
+    examples: list[str] = []
+    unheard, longest = 0, 0.0
+    for refusal in refusals:
+        over = refusal.answered_at + _RETRY_AFTER
+        # The answer is late, and so is the last request of who has not heard.
+        heard = refusal.answered_at + _HEARD + 2 * probes.slowest(refusal.monotonic, over)
+        longest = max(longest, heard - refusal.answered_at)
+        early = [request.monotonic for request in requests if heard < request.monotonic < over]
+        if early and any(each.began <= heard and each.ended >= refusal.monotonic for each in mishaps):
+            unheard += 1
+        elif early:
+            after = ", ".join(f"{time - refusal.answered_at:.3f}" for time in early[:_EXAMPLES])
+            examples.append(f"refused with request {refusal.number}; {len(early)} more came after {after} s")
+    return Verdict(
+        "nobody asks before Retry-After is over",
+        not examples,
+        f"{len(refusals)} refusals with it, {len(examples)} not heeded, {unheard} lost with their worker;"
+        f" up to {longest:.2f} s for what was under way",
+        {"refusals": len(refusals), "not_heeded": len(examples), "unheard": unheard},
+        examples[:_EXAMPLES],
+    )
+
+
+def check_faults(requests: Sequence[Request]) -> Verdict:
+    """What was tried."""
+    met = Counter(request.fault for request in requests if request.fault)
+    share = sum(met.values()) / max(1, len(requests))
+    kinds = ", ".join(f"{met[fault]} {fault}" for fault in FAULTS)
+    return Verdict("the provider is as bad as it should be", bool(met), f"{share:.1%} of requests: {kinds}", dict(met))
+
+
+def _windows(times: Sequence[float], seconds: float) -> Iterator[tuple[float, int]]:
+    """Of this length, each ending with a request: when it began, and how many came in it."""
+    first = 0
+    for at, time in enumerate(times):
+        while time - times[first] >= seconds:
+            first += 1
+        yield times[first], at - first + 1

@@ -26,8 +26,8 @@ def in_seconds(seconds: int) -> str:
 def test_a_refusal_silences_the_import_for_as_long_as_the_provider_said(
     processes: Processes, status: int, retry_after: str
 ) -> None:
-    # A date has whole seconds, so that one in three seconds is more than two away.
-    headers = {"Retry-After": in_seconds(3) if retry_after == "a date" else retry_after}
+    # A date has whole seconds, and some pass before the import begins.
+    headers = {"Retry-After": in_seconds(6) if retry_after == "a date" else retry_after}
     with moody_provider((200, {}), (status, headers)) as (url, moods):
         env = {"WAYPOST_OCM_URL": url, "WAYPOST_BUDGET": "50/s", "WAYPOST_JOBS_CONCURRENCY": "1"}
         report = processes.json("import", "run", "--country", "DE,FR,NL,PL", "--processes", "1", env=env)

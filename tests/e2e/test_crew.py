@@ -10,6 +10,8 @@ import pytest
 from support.processes import Processes, Running, eventually
 
 COUNTRIES = "DE,FR,NL,GB,US"
+# Nobody loses a lease by itself, however busy the machine is.
+LONG = {"WAYPOST_LEASE": "30s"}
 SLOW = {"WAYPOST_IMPORT_PAGE_SIZE": "20", "WAYPOST_LEASE": "1s", "WAYPOST_BUDGET": "40/s"}
 
 
@@ -53,7 +55,7 @@ def test_a_killed_worker_is_replaced_and_the_import_ends(processes: Processes) -
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 1), (signal.SIGINT, 130)])
 def test_asked_to_stop_all_give_their_jobs_back(processes: Processes, number: signal.Signals, code: int) -> None:
-    running, pids = import_by_three(processes)
+    running, pids = import_by_three(processes, **LONG)
     running.signal(number)
     assert running.wait() == code
     assert not [pid for pid in pids if is_alive(pid)]
@@ -62,7 +64,7 @@ def test_asked_to_stop_all_give_their_jobs_back(processes: Processes, number: si
 
 
 def test_when_it_is_killed_itself_its_workers_end_too(processes: Processes) -> None:
-    running, pids = import_by_three(processes)
+    running, pids = import_by_three(processes, **LONG)
     running.signal(signal.SIGKILL)
     eventually(lambda: not [pid for pid in pids if is_alive(pid)], "the workers are gone")
     assert processes.json("job", "list", "--status", "leased") == []

@@ -1,9 +1,9 @@
 """What most sources have in common; a source of your own may begin here and say only what is different."""
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import date
-from typing import ClassVar
 
 from waypost.importing.cuts import Axis, IdRange, split
 from waypost.importing.pages import PERIODS
@@ -13,7 +13,7 @@ from waypost.places.licence import Licence
 from waypost.scaling.jobs.shards import ShardKey
 
 
-class BaseSource:
+class BaseSource(ABC):
     """Everything in one shard, by default, which cannot be cut. `fetch` is left to you."""
 
     name: str
@@ -21,8 +21,6 @@ class BaseSource:
     licence: Licence
     plans: frozenset[PlanAxis] = frozenset({"all"})
     cuts: frozenset[Axis] = frozenset()
-    # Requests that the provider allows each key, when nothing else is configured.
-    budget: ClassVar[str] = "2/s"
 
     @property
     def budget_key(self) -> str | None:
@@ -31,11 +29,11 @@ class BaseSource:
     def plan(self, scope: Scope, day: date, import_id: str | None = None) -> list[ShardKey]:
         return shards_of(scope, day, import_id, source=self.name, plans=self.plans)
 
-    async def check(self) -> None:
+    async def check(self) -> None:  # noqa: B027 - most need none
         """Nothing to check: the first page will tell."""
 
-    async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
-        raise NotImplementedError
+    @abstractmethod
+    async def fetch(self, shard: ShardKey, cursor: str | None) -> Page: ...
 
     def question(self, shard: ShardKey, cursor: str | None) -> str | None:  # noqa: ARG002 - others use them
         return None
@@ -49,7 +47,7 @@ class BaseSource:
     def rest(self, shard: ShardKey, page: Page) -> Sequence[ShardKey]:
         return split(shard, self.cuts) if page.truncated else ()
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 - most hold nothing
         pass
 
 

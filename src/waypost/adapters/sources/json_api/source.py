@@ -14,8 +14,9 @@ from waypost.adapters.sources.json_api.paging import Onwards, Paging, Received
 from waypost.adapters.sources.json_api.question import Question
 from waypost.adapters.sources.json_api.tables import JsonApiTable, read
 from waypost.adapters.sources.keyset import ids_after, read_number
+from waypost.adapters.sources.over_http import HttpSource
 from waypost.adapters.sources.reading import read_record
-from waypost.importing.base import BaseSource, budget_key, extent_of
+from waypost.importing.base import budget_key, extent_of
 from waypost.importing.cuts import Axis, IdRange
 from waypost.importing.definitions import SourceContext
 from waypost.importing.geography import FLOOR_DEPTH, cell_of, code_of
@@ -41,7 +42,7 @@ class _Seen:
     is_asked_for: bool
 
 
-class JsonApiSource(BaseSource):
+class JsonApiSource(HttpSource):
     def __init__(self, table: JsonApiTable, fields: FieldMap, context: SourceContext) -> None:
         access = read_access(table.auth, context.environ) if table.auth else None
         self.name = context.name
@@ -65,13 +66,6 @@ class JsonApiSource(BaseSource):
         # Places in a box are numbered by where they are, so that a cell is a range; else by id, where pages follow ids.
         self._counts_ids = self._paging.reads_in_order and not table.scope.box
         self.cuts = _cuts(table, counts_ids=self._counts_ids)
-
-    @property
-    def budget_key(self) -> str:
-        return self._budget_key
-
-    async def close(self) -> None:
-        await self._client.close()
 
     async def check(self) -> None:
         """One record of a small part of the world, where the provider wants to be told a part."""

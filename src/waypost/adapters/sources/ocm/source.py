@@ -8,8 +8,9 @@ from waypost.adapters.sources.keyset import ids_after
 from waypost.adapters.sources.ocm.answer import sift
 from waypost.adapters.sources.ocm.question import Question
 from waypost.adapters.sources.ocm.settings import PUBLIC_URL, OcmSettings
+from waypost.adapters.sources.over_http import HttpSource
 from waypost.adapters.sources.reading import read_array
-from waypost.importing.base import BaseSource, budget_key
+from waypost.importing.base import budget_key
 from waypost.importing.cuts import Axis, IdRange
 from waypost.importing.settings import ImportingSettings
 from waypost.importing.source import BadCursor, Page, PlanAxis
@@ -26,7 +27,7 @@ _LICENCE = Licence(
 )
 
 
-class OcmSource(BaseSource):
+class OcmSource(HttpSource):
     name = "ocm"
     # Not by box: some records of a country lie at (0, 0), and its boxes would miss them.
     plans: frozenset[PlanAxis] = frozenset({"country", "window"})
@@ -46,13 +47,6 @@ class OcmSource(BaseSource):
             timeout=importing.timeout,
             max_answer=importing.max_answer,
         )
-
-    @property
-    def budget_key(self) -> str:
-        return self._budget_key
-
-    async def close(self) -> None:
-        await self._client.close()
 
     async def check(self) -> None:
         read_array((await self._client.get("/v3/poi", {"client": "waypost", "maxresults": "1"})).body)

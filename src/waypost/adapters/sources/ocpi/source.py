@@ -15,9 +15,10 @@ from waypost.adapters.sources.http import Answer, ProviderClient, ProviderReject
 from waypost.adapters.sources.ocpi.envelope import data_of, read_data
 from waypost.adapters.sources.ocpi.records import Identity, Location
 from waypost.adapters.sources.ocpi.tables import OcpiTable, access_of, read
+from waypost.adapters.sources.over_http import HttpSource
 from waypost.adapters.sources.reading import decode, read_array
 from waypost.adapters.sources.weblinks import next_link
-from waypost.importing.base import BaseSource, budget_key
+from waypost.importing.base import budget_key
 from waypost.importing.cuts import Axis, IdRange
 from waypost.importing.definitions import SourceContext
 from waypost.importing.pages import PERIODS
@@ -72,7 +73,7 @@ def make(definition: Mapping[str, Any], context: SourceContext) -> "OcpiSource":
     return OcpiSource(read(definition), context)
 
 
-class OcpiSource(BaseSource):
+class OcpiSource(HttpSource):
     plans: frozenset[PlanAxis] = frozenset({"all", "window"})
     # The provider takes both ends of a window, so that half of one is another question.
     cuts: frozenset[Axis] = frozenset({"window"})
@@ -95,13 +96,6 @@ class OcpiSource(BaseSource):
         )
         # Where the locations are, from the host on; the versions tell, where it is not configured.
         self._locations = self._client.address() if table.url else None
-
-    @property
-    def budget_key(self) -> str:
-        return self._budget_key
-
-    async def close(self) -> None:
-        await self._client.close()
 
     async def check(self) -> None:
         params = {"offset": "0", "limit": "1"} if self._table.url else {}

@@ -12,7 +12,8 @@ from support.processes import Processes, Running, eventually
 COUNTRIES = "DE,FR,NL,GB,US"
 # Nobody loses a lease by itself, however busy the machine is.
 LONG = {"WAYPOST_LEASE": "30s"}
-SLOW = {"WAYPOST_IMPORT_PAGE_SIZE": "20", "WAYPOST_LEASE": "1s", "WAYPOST_BUDGET": "40/s"}
+# So slow that the first lines of progress tell of leases: a line comes every five seconds.
+SLOW = {"WAYPOST_IMPORT_PAGE_SIZE": "20", "WAYPOST_LEASE": "1s", "WAYPOST_BUDGET": "4/s"}
 
 
 def children(parent: int) -> list[int]:

@@ -12,6 +12,10 @@ from waypost.kernel.tasks import end
 
 Result = TypeVar("Result")
 
+# A signal that comes again within this time is the same request: the kernel tells of a parent's end once for each of
+# the parent's threads.
+_SAME_REQUEST_SECONDS = 0.5
+
 
 class Stopped(TransientError):
     """Asked to stop before anything had begun; the same command can be given again."""
@@ -66,6 +70,11 @@ def run(role: Callable[[Stop], Awaitable[Result]]) -> tuple[Result, Stop]:
 
 
 def _on_signal(loop: asyncio.AbstractEventLoop, number: signal.Signals, stop: Stop) -> None:
+    if not stop.is_set():
+        stop.set(number)
+    loop.call_later(_SAME_REQUEST_SECONDS, _let_it_kill, loop, number)
+
+
+def _let_it_kill(loop: asyncio.AbstractEventLoop, number: signal.Signals) -> None:
     loop.remove_signal_handler(number)
     signal.signal(number, signal.SIG_DFL)
-    stop.set(number)

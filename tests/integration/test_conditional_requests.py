@@ -33,7 +33,8 @@ class Named(Lighthouses):
 
 
 class NoBudget:
-    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> None: ...
+    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> float:
+        return monotonic() + 1.0
 
     def succeeded(self, key: str) -> None: ...
 

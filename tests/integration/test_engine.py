@@ -49,10 +49,15 @@ class Told(BaseSource):
 class Free:
     """A budget that lets everybody ask, and remembers what it was told."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, lost: int = 0) -> None:
+        """Of the turns that it gives, the first are over at once."""
         self.advice: list[Advice] = []
+        self.given = 0
+        self._lost = lost
 
-    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> None: ...
+    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> float:
+        self.given += 1
+        return monotonic() + (1.0 if self.given > self._lost else -1.0)
 
     async def penalise(self, key: str, retry_after: float | None) -> float:
         return retry_after or 1.0
@@ -85,10 +90,10 @@ async def hold(backend: Backend, shard: str = SHARD) -> Held:
     return Held(lease, monotonic() + 30)
 
 
-async def work(backend: Backend, source: Told, held: Held, *, max_pages: int = 100) -> None:
+async def work(backend: Backend, source: Told, held: Held, *, max_pages: int = 100, budget: Free | None = None) -> None:
     settings = replace(backend.settings.importing, max_pages=max_pages)
-    stores = backend.stores
-    await Engine(source, stores.pages, stores.imports, Free(), settings=settings, max_wait=1).work(held)  # type: ignore[arg-type]
+    stores, budget = backend.stores, budget or Free()
+    await Engine(source, stores.pages, stores.imports, budget, settings=settings, max_wait=1).work(held)  # type: ignore[arg-type]
 
 
 async def status(backend: Backend, shard: str = SHARD) -> str:
@@ -105,6 +110,12 @@ async def test_a_shard_is_read_to_its_end_and_its_time_is_counted(backend: Backe
     job = await backend.stores.jobs.get(SHARD)
     assert job
     assert (job.counters["added"], job.counters["requests"]) == (30, 4)
+
+
+async def test_a_turn_that_was_lost_before_the_request_could_leave_is_asked_for_again(backend: Backend) -> None:
+    budget = Free(lost=2)
+    await work(backend, Told(book(3)), await hold(backend), budget=budget)
+    assert budget.given == 2 + 4
 
 
 async def test_a_failed_request_never_looks_like_an_empty_page(backend: Backend) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from waypost.importing.imports import ImportStore
 from waypost.importing.pages import PageStore, Writing
@@ -92,13 +93,12 @@ class Engine:
     async def _bring_a_page(self, visit: _Visit) -> bool:
         """Ask within the budget, and commit what came; true when the shard has ended."""
         held, shard = visit.held, visit.shard
-        if self._source.budget_key:
-            await self._budget.acquire(self._source.budget_key, max_wait=self._max_wait)
-        if monotonic() >= held.deadline:
-            raise LeaseLost(f"the lease on {shard} ran out while waiting for its turn")
-        requested_at = await self._pages.now()
         question = self._source.question(shard, held.lease.cursor)
         known = await self._pages.remembered(question) if question else None
+        now, read_at = await self._pages.now(), monotonic()
+        await self._wait_for_turn(held)
+        # Nothing is asked of the store between the turn and the request: it may be slow, and the turn does not wait.
+        requested_at = now + timedelta(seconds=monotonic() - read_at)
         page = await self._ask(held, shard, known)
         _refuse_endless(visit, page)
         visit.pages += 1
@@ -121,6 +121,14 @@ class Engine:
         if is_enough and not parts:
             raise PagesBound(f"{shard}: {visit.pages} pages in a row (import.max_pages)", retry_in=0.0)
         return page.last or bool(parts)
+
+    async def _wait_for_turn(self, held: Held) -> None:
+        if key := self._source.budget_key:
+            # Again, if this process was stopped just after it had been given one.
+            while monotonic() > await self._budget.acquire(key, max_wait=self._max_wait):
+                pass
+        if monotonic() >= held.deadline:
+            raise LeaseLost(f"the lease on {held.lease.shard} ran out while waiting for its turn")
 
     async def _ask(self, held: Held, shard: ShardKey, known: Remembered | None) -> Page:
         key, cursor = self._source.budget_key, held.lease.cursor

@@ -25,8 +25,11 @@ class Advice(msgspec.Struct, frozen=True):
 class Budget(Protocol):
     """A key names a provider and a hash of our key there: `ocm:0123456789abcdef`."""
 
-    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> None:
-        """Return when it is this caller's turn. Raises BudgetExhausted, taking nothing, if that is past `max_wait`."""
+    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> float:
+        """Return when it is this caller's turn; the time, on our monotonic clock, after which that is lost.
+
+        Raises BudgetExhausted, taking nothing, if the turn is past `max_wait`.
+        """
         ...
 
     async def penalise(self, key: str, retry_after: float | None) -> float:

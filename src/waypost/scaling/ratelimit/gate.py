@@ -36,6 +36,10 @@ class Ticket:
         """Whether the store keeps a turn or a place in the line for it."""
         return isinstance(self.answered, Answered) and self.answered.verdict != "refused"
 
+    @property
+    def lost_at(self) -> float:
+        return self.at + _LATE
+
     def verdict(self) -> Answered:
         assert self.answered
         if isinstance(self.answered, StoreTrouble):
@@ -103,8 +107,7 @@ class Gate:
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait):
                     await voided.wait()
-        on_time = monotonic() - ticket.at <= _LATE
-        return on_time and (wait <= 0 or ticket.epoch == await self._epoch())
+        return monotonic() <= ticket.lost_at and (wait <= 0 or ticket.epoch == await self._epoch())
 
     async def penalise(self, retry_after: float | None) -> float:
         pause = None if retry_after is None else round(retry_after * _MICROSECONDS)

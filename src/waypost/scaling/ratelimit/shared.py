@@ -69,7 +69,7 @@ class SharedBudget:
         await end(*self._leaving)
         await asyncio.gather(*(gate.close() for gate in self._gates.values()))
 
-    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> None:
+    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> float:
         if cost < 1:
             raise ValueError(f"a request costs at least 1, not {cost}")
         gate, began = self._gate(key), monotonic()
@@ -83,6 +83,7 @@ class SharedBudget:
         meters = self._meters[key]
         meters.wait.observe(monotonic() - began)
         meters.show(gate.pace)
+        return ticket.lost_at
 
     async def penalise(self, key: str, retry_after: float | None) -> float:
         gate = self._gate(key)
@@ -140,6 +141,7 @@ class SharedBudget:
         if over > 0:
             raise _exhausted(key, over)
         await asyncio.sleep(wait)
+        ticket.at = monotonic()
         return is_turn and not gate.penalty_left
 
     def _decide_alone(self, key: str, gate: Gate, cost: int) -> tuple[float, bool]:

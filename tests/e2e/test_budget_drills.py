@@ -1,8 +1,8 @@
 """Many workers in several processes share one budget, while processes, Redis and the provider fail them.
 
 The provider in the middle notes who came when, and that decides. A busy machine may let a worker come late, never
-early: a turn counts for half a second after its time, and is lost then. So a window may also see what was due in the
-half second before it, and no more.
+early: a turn counts for a moment after its time, and is lost then. A request may be on its way for longer, when the
+machine is busy. So a window may also see what was due in the half second before it, and no more.
 """
 
 from collections import Counter

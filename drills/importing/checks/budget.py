@@ -11,9 +11,8 @@ from drills.importing.verdicts import Verdict
 
 _BURST = 1
 _WINDOWS = (1.0, 10.0)
-# Seconds of the rate that a window may see in addition, because requests that were due before it arrive in it. On a
-# machine that kept a request of our own waiting for longer than that, a worker may have been as late as it can be with
-# a turn: half a second later it is lost.
+# Seconds of the rate that a window may see in addition, because requests that were due before it arrive in it: after
+# that a turn is lost. On a machine that kept a request of our own waiting for longer, those of workers waited too.
 _LATE, _LATEST = 0.05, 0.5
 # What the simulator says with its 429, and how long it may take until all have heard of it: the answer travels to one
 # worker, from there to the budget, and from there to all the others, whose requests may be under way.

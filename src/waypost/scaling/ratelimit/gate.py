@@ -16,16 +16,20 @@ from waypost.scaling.ratelimit.ledger import FIRST_PAUSE, NOTEWORTHY
 _MICROSECONDS = 1_000_000
 # Turns that one call to the store asks for.
 _BATCH = 100
-# Who comes later than this after its time has lost its turn: others may be on theirs.
-_LATE = 0.5
+# Who comes later than this after its time has lost its turn, because others are on theirs: half of the time between two
+# turns, within these bounds. So a second never sees more than a twentieth of its rate, or one request, too many.
+_LATE_LEAST, _LATE_MOST = 0.05, 0.5
+# A process that waited longer than this for an answer of the store was stopped meanwhile.
+_STOPPED = 0.5
 
 
 class Ticket:
     """A caller who waits for its turn, and what the store last said about it."""
 
-    def __init__(self, cost: int, deadline: float) -> None:
+    def __init__(self, cost: int, deadline: float, late: float) -> None:
         self.cost = cost
         self.deadline = deadline
+        self._late = late
         self.turn = 0
         self.answered: Answered | StoreTrouble | None = None
         self.at = 0.0
@@ -38,7 +42,7 @@ class Ticket:
 
     @property
     def lost_at(self) -> float:
-        return self.at + _LATE
+        return self.at + self._late
 
     def verdict(self) -> Answered:
         assert self.answered
@@ -67,6 +71,11 @@ class Gate:
         # The subscription since whose start we have seen every epoch.
         self._followed: int | None = None
         self._following: asyncio.Task[None] | None = None
+        between = min(spacing.interval for spacing in rules.spacings) / _MICROSECONDS
+        self._late = min(_LATE_MOST, max(_LATE_LEAST, between / 2))
+
+    def ticket(self, cost: int, deadline: float) -> Ticket:
+        return Ticket(cost, deadline, self._late)
 
     @property
     def members(self) -> int:
@@ -163,7 +172,7 @@ class Gate:
         self._learn(known)
         # Never earlier than at that time: what the answer took is waited in addition. But if it took so long that this
         # process must have been stopped meanwhile, the turn was when it was.
-        answered_at = self._known_at if self._known_at - sent <= _LATE else sent
+        answered_at = self._known_at if self._known_at - sent <= _STOPPED else sent
         numbered = {ticket.turn: ticket for ticket in tickets if ticket.turn}
         others = iter([ticket for ticket in tickets if not ticket.turn])
         for answered in answers:

@@ -73,7 +73,7 @@ class SharedBudget:
         if cost < 1:
             raise ValueError(f"a request costs at least 1, not {cost}")
         gate, began = self._gate(key), monotonic()
-        ticket = Ticket(cost, float("inf") if max_wait is None else began + max(0.0, max_wait))
+        ticket = gate.ticket(cost, float("inf") if max_wait is None else began + max(0.0, max_wait))
         try:
             while not await self._try(key, gate, ticket):
                 pass

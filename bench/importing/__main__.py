@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bench.importing import report
 from bench.importing.provider import simulated, warm_up
-from bench.importing.runs import Case, Found, measure, peaks
+from bench.importing.runs import Case, Found, by_cores, measure, peaks
 from bench.importing.systems import FLOOR, PEERS, WAYPOST, Program, Waypost
 from bench.jobs.database import SETTINGS, Server, durable_postgres
 
@@ -37,7 +37,9 @@ rounds. Read the ratios: figures change with the machine, on which the provider 
   with four threads, 10,000 places a file, and does not compress its files. *Arrow* hands it tables with the record as a
   text, so that it has nothing to normalise; *one JSON column* hands it objects with `max_table_nesting=0`; *nested* is
   what it does by itself: a table for each list.
-- *Worker processes*: `--processes`. They share the cores with the provider and PostgreSQL, and their start counts."""
+- *Worker processes*: `--processes`. They share the cores with the provider and PostgreSQL, and their start counts.
+- *Cores for everything*: the provider, PostgreSQL and Waypost together may use so many cores, and Waypost has a process
+  for each. It shows what a core more brings, which worker processes alone do not when servers need the same cores."""
 
 
 def _say(text: str) -> None:
@@ -108,6 +110,7 @@ def main() -> None:
             parts = _compare(
                 server, _PLACES, _available(), more_processes=_MORE_PROCESSES, rounds=_ROUNDS, full=chosen.full
             )
+    parts.append(report.by_cores(by_cores(chosen.small or _PLACES, rounds=1 if chosen.small else _ROUNDS, say=_say)))
     print("\n\n".join(parts))
     if not chosen.small:
         _RESULTS.write_text(_document(parts, machine), encoding="utf-8")

@@ -70,6 +70,16 @@ def by_processes(found: Mapping[str, Mapping[int, Found]]) -> str:
     return table(["worker processes", "places/s", "to one", "peak MiB of one"], rows)
 
 
+def by_cores(found: Mapping[str, Mapping[int, Import]]) -> str:
+    """By store, then by the number of cores for everything."""
+    rows = [
+        [f"{store}, {count}", f"{each.per_second:,.0f}", f"{each.per_second / counts[1].per_second:.2f}"]
+        for store, counts in found.items()
+        for count, each in counts.items()
+    ]
+    return table(["cores for everything, a worker process each", "places/s", "to one core"], rows)
+
+
 def _to_first(counts: Mapping[int, Found], each: Found) -> str:
     one = next(iter(counts.values()))
     return f"{each.first.per_second / one.first.per_second:.2f}"

@@ -1,17 +1,19 @@
 """The parts of a run, in turns, so that whatever else the machine does strikes everybody alike."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median_low
 from typing import Any
 
 import msgspec
 
-from bench.importing.provider import Provider, simulated
+from bench.importing.provider import Provider, simulated, warm_up
 from bench.importing.stores import Store, fresh_store
 from bench.importing.systems import System, Waypost
 from bench.importing.watching import RunFailed, watch
-from bench.jobs.database import Server
+from bench.jobs.database import Server, durable_postgres
 
 Say = Callable[[str], None]
 
@@ -69,6 +71,31 @@ def measure(cases: Sequence[Case], provider: Provider, *, rounds: int, say: Say)
     return {
         name: Found(_middle(found), _middle(agains[name]) if agains[name] else None) for name, found in firsts.items()
     }
+
+
+def by_cores(places: int, *, rounds: int, say: Say) -> dict[str, dict[int, Import]]:
+    """By store and number of cores: a worker process for each core, and provider and server on the same cores."""
+    found: dict[str, dict[int, Import]] = {"PostgreSQL": {}, "SQLite": {}}
+    allowed = sorted(os.sched_getaffinity(0))
+    for cores in (count for count in (1, 2, 4, 8) if count <= len(allowed)):
+        with _only(allowed[:cores]), durable_postgres() as server, simulated(places) as provider:
+            warm_up(provider)
+            for store, where in {"PostgreSQL": server, "SQLite": None}.items():
+                name = f"{store}, {cores} cores"
+                case = Case(name, Waypost(cores), where, twice=False)
+                found[store][cores] = measure([case], provider, rounds=rounds, say=say)[name].first
+    return found
+
+
+@contextmanager
+def _only(cores: Sequence[int]) -> Iterator[None]:
+    """Whatever is started meanwhile inherits it."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def peaks(server: Server, places: int, *, say: Say) -> dict[str, float]:

@@ -107,7 +107,7 @@ async def test_an_expired_lease_is_claimable_again_with_its_cursor_and_the_old_f
     [new] = await claim(jobs, owner="other")
     assert new.fence > old.fence
     assert new.attempts == 2
-    assert await jobs.renew([old], lease=30) == set()
+    assert (await jobs.renew([old], lease=30)).kept == set()
     with pytest.raises(LeaseLost):
         await jobs.fail(old, FAILURE, retry_in=0, counted={})
     with pytest.raises(LeaseLost):
@@ -122,7 +122,7 @@ async def test_a_late_renewal_whose_fence_is_still_current_succeeds(job_backend:
     await enqueue(jobs, SHARDS[:1], "one")
     [lease] = await claim(jobs)
     await job_backend.age(31)
-    assert await jobs.renew([lease], lease=30) == {lease.job_id}
+    assert (await jobs.renew([lease], lease=30)).kept == {lease.job_id}
     assert await claim(jobs, owner="other") == []
 
 
@@ -350,7 +350,7 @@ async def test_whoever_holds_a_cancelled_job_has_lost_it(job_backend: JobBackend
     await enqueue(jobs, SHARDS[:1], "one")
     [lease] = await claim(jobs)
     await jobs.cancel("one")
-    assert await jobs.renew([lease], lease=30) == set()
+    assert (await jobs.renew([lease], lease=30)).kept == set()
     assert await jobs.complete([Done(lease)]) == set()
     for change in (
         jobs.checkpoint(lease, cursor="after:7", counted={}),
@@ -371,7 +371,7 @@ async def test_a_job_stays_while_another_group_wants_it_and_goes_with_the_last(j
     [lease] = await jobs.claim("me", limit=1, lease=30, max_attempts=5, group="two")
     assert await jobs.cancel("one") == 1
     assert await status_of(jobs, SHARDS[0]) == "cancelled"
-    assert await jobs.renew([lease], lease=30) == {lease.job_id}
+    assert (await jobs.renew([lease], lease=30)).kept == {lease.job_id}
     assert await jobs.cancel("two") == 2
     assert await jobs.count() == {"cancelled": 3}
 

@@ -172,7 +172,7 @@ class LeaseProtocol(RuleBasedStateMachine):
         chosen = data.draw(
             st.lists(st.sampled_from(self.leases), min_size=1, max_size=3, unique_by=lambda each: each.job_id)
         )
-        kept = self.run(self.jobs.renew(chosen, lease=LEASE))
+        kept = self.run(self.jobs.renew(chosen, lease=LEASE)).kept
         assert kept == {lease.job_id for lease in chosen if self.model.holds(lease)}
         for lease in chosen:
             if self.model.holds(lease):

@@ -24,7 +24,7 @@ from waypost.adapters.mongodb.jobs import MongoJobStore
 from waypost.kernel.clock import utc_now
 from waypost.kernel.configuration import SettingError
 from waypost.kernel.errors import TransientError
-from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob
+from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob, Renewed
 
 pytestmark = pytest.mark.anyio
 
@@ -230,7 +230,7 @@ async def test_a_claim_whose_reply_was_lost_is_still_ours(
         assert len(leases) == limit
         assert {lease.attempts for lease in leases} == {1}
         assert len(await jobs.list(status="leased")) == limit + 1
-        assert await distant.renew(leases, lease=30) == {lease.job_id for lease in leases}
+        assert (await distant.renew(leases, lease=30)).kept == {lease.job_id for lease in leases}
 
 
 async def test_acknowledgements_whose_reply_was_lost_count_once_and_are_still_ours(
@@ -338,11 +338,22 @@ async def test_another_thread_opens_its_own_connection(url: str, jobs: MongoJobS
     await enqueue(jobs, SHARDS[:1])
     leases = await claim(jobs)
 
-    async def renew() -> set[str]:
+    async def renew() -> Renewed:
         async with open_database(url) as database:
             return await MongoJobStore(database).renew(leases, lease=30)
 
-    assert await asyncio.to_thread(lambda: asyncio.run(renew())) == {leases[0].job_id}
+    assert await asyncio.to_thread(lambda: asyncio.run(renew())) == Renewed({leases[0].job_id})
+
+
+async def test_a_renewal_does_not_wait_for_a_job_that_a_transaction_has(
+    jobs: MongoJobStore, database: MongoDatabase
+) -> None:
+    await enqueue(jobs, SHARDS[:2])
+    locked, free = await claim(jobs, 2)
+    async with database.client.start_session() as session, await session.start_transaction():
+        await database.jobs.update_one({"_id": locked.job_id}, {"$set": {"cursor": "moved"}}, session=session)
+        assert await jobs.renew([locked, free], lease=3) == Renewed({free.job_id}, {locked.job_id})
+    assert await jobs.renew([locked, free], lease=3) == Renewed({locked.job_id, free.job_id})
 
 
 # Waiting

@@ -22,7 +22,7 @@ from waypost.adapters.redis.client import RedisClient
 from waypost.adapters.redis.errors import translate
 from waypost.adapters.redis.jobs import RedisJobStore
 from waypost.kernel.errors import AskedWrongly, TransientError
-from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob
+from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob, Renewed
 
 pytestmark = pytest.mark.anyio
 
@@ -332,7 +332,7 @@ async def test_what_touches_many_jobs_goes_through_all_of_them_in_chunks(own_red
     async with open_jobs(own.url, "waypost") as jobs:
         assert await enqueue(jobs, shards(2500)) == 2500
         leases = await claim(jobs, 2500)
-        assert len(await jobs.renew(leases, lease=30)) == 2500
+        assert len((await jobs.renew(leases, lease=30)).kept) == 2500
         assert len(await jobs.list(status="leased", prefix="ocm/", group="one", limit=5000)) == 2500
         assert [job.shard for job in await jobs.list(prefix="ocm/c", limit=2500)] == shards(2500)
         assert await jobs.release_owner("me") == 2500
@@ -430,8 +430,8 @@ async def test_leases_can_be_renewed_from_a_thread_with_a_loop_of_its_own() -> N
         await enqueue(jobs, shards(1))
         [lease] = await claim(jobs)
 
-        async def renew() -> set[str]:
+        async def renew() -> Renewed:
             async with open_jobs(server.address(), namespace) as other:
                 return await other.renew([lease], lease=30)
 
-        assert await asyncio.to_thread(lambda: asyncio.run(renew())) == {lease.job_id}
+        assert await asyncio.to_thread(lambda: asyncio.run(renew())) == Renewed({lease.job_id})

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.kernel.clock import monotonic
-from waypost.scaling.jobs.job import Held, Lease
+from waypost.scaling.jobs.job import Held, Lease, Renewed
 from waypost.scaling.jobs.renewer import Renewer, deadline_of
 from waypost.scaling.jobs.store import JobStore
 
@@ -22,9 +22,9 @@ class SilentStore(MemoryJobStore):
         super().__init__()
         self.end = threading.Event()
 
-    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
         await asyncio.to_thread(self.end.wait, _PATIENCE)
-        return set()
+        return Renewed(set())
 
 
 class BrokenStore(MemoryJobStore):
@@ -35,12 +35,28 @@ class BrokenStore(MemoryJobStore):
         self.asked = 0
         self.renewed = threading.Event()
 
-    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
         self.asked += 1
         if self.asked == 1:
             raise RuntimeError("a defect")
         self.renewed.set()
-        return {each.job_id for each in leases}
+        return Renewed({each.job_id for each in leases})
+
+
+class BusyStore(MemoryJobStore):
+    """One job is being changed whenever it is asked; the others are renewed."""
+
+    def __init__(self, busy: Lease) -> None:
+        super().__init__()
+        self.busy = busy
+        self.tried_again = threading.Event()
+        self._asked = 0
+
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
+        self._asked += 1
+        if self._asked > 1:
+            self.tried_again.set()
+        return Renewed({each.job_id for each in leases} - {self.busy.job_id}, {self.busy.job_id})
 
 
 def renewer(store: JobStore, lease: float) -> Renewer:
@@ -60,6 +76,20 @@ def test_a_lease_is_given_up_before_it_ends_while_the_store_is_silent() -> None:
         assert not store.end.is_set()
         assert held.lost
         store.end.set()
+
+
+def test_a_job_that_is_just_being_changed_is_neither_lost_nor_in_the_way_of_others() -> None:
+    other = Lease("2", "ocm/country:FR/full:2026-02-21", fence=2, attempts=1, cursor=None)
+    store, lost = BusyStore(LEASE), threading.Event()
+    with renewer(store, _PATIENCE / 100) as renewing:
+        busy, free = (Held(each, deadline_of(monotonic(), _PATIENCE)) for each in (LEASE, other))
+        until = busy.deadline
+        for held in (busy, free):
+            renewing.hold(held, lost.set)
+        assert store.tried_again.wait(_PATIENCE)
+    assert not lost.is_set()
+    assert busy.deadline == until
+    assert free.deadline != until
 
 
 def test_renewing_goes_on_after_a_defect() -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from waypost.kernel.clock import utc_now
 from waypost.kernel.ids import new_id
-from waypost.scaling.jobs.job import UNFINISHED, Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
+from waypost.scaling.jobs.job import UNFINISHED, Done, Failure, Job, Lease, LeaseLost, NewJob, Renewed, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
 
 _POLL_SECONDS = 0.05
@@ -63,13 +63,13 @@ class MemoryJobStore:
     async def wait(self, seconds: float) -> None:
         await asyncio.sleep(min(seconds, _POLL_SECONDS))
 
-    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
         with self._lock:
             until = utc_now() + timedelta(seconds=lease)
             kept = {held.job_id for held in leases if self._is_current(held)}
             for key in kept:
                 self.jobs[key] = replace(self.jobs[key], lease_until=until)
-            return kept
+            return Renewed(kept)
 
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
         with self._lock:

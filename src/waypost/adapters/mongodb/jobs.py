@@ -1,12 +1,14 @@
 """Jobs and leases on MongoDB."""
 
+import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
+import pymongo
 from pymongo import ReturnDocument, UpdateMany
 from pymongo.asynchronous.client_session import AsyncClientSession
-from pymongo.errors import ConnectionFailure
+from pymongo.errors import ConnectionFailure, PyMongoError
 
 from waypost.adapters.mongodb.claiming import Claims
 from waypost.adapters.mongodb.database import Document, MongoDatabase
@@ -32,11 +34,13 @@ from waypost.adapters.mongodb.documents import (
 from waypost.adapters.mongodb.errors import at_the_border
 from waypost.adapters.mongodb.schema import GROUPS
 from waypost.kernel.ids import new_id
-from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
+from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Renewed, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
 
 # Seconds for what a worker waits for, and for what reads or changes a large part of the store.
 _QUICK, _LONG = 10, 60
+# The part of a lease that its renewal may take before those that wait for others are left for later.
+_RENEWAL = 1 / 10
 # Jobs that are enqueued in one transaction: a larger one would have to fit in the server's cache.
 _AT_ONCE = 1000
 # What a changed job tells: who wants it, and what time it is.
@@ -84,14 +88,39 @@ class MongoJobStore:
         await self._database.arrivals.wait(seconds)
 
     @at_the_border(_QUICK)
-    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
         ids = {each.job_id for each in leases}
         current = all_held(leases)
-        renewed = await self._jobs.update_many(current, [{"$set": {"lease_until": later(lease)}}], hint="_id_")
+        try:
+            with pymongo.timeout(lease * _RENEWAL):
+                renewed = await self._jobs.update_many(current, [{"$set": {"lease_until": later(lease)}}], hint="_id_")
+        except PyMongoError as error:
+            if not error.timeout:
+                raise
+            return await self._renew_each(leases, lease)
         if renewed.matched_count == len(ids):
-            return ids
+            return Renewed(ids)
         # A fence that is current now was current then, so these were renewed.
-        return {job["_id"] async for job in self._jobs.find(current, {"_id": 1}, hint="_id_")}
+        return Renewed({job["_id"] async for job in self._jobs.find(current, {"_id": 1}, hint="_id_")})
+
+    async def _renew_each(self, leases: Collection[Lease], lease: float) -> Renewed:
+        """A transaction has one of the jobs, and whoever changes many would wait for it with all the others."""
+        kept, busy = set(), set()
+
+        async def renew(each: Lease) -> None:
+            try:
+                with pymongo.timeout(lease * _RENEWAL):
+                    renewed = await self._jobs.update_one(held(each), [{"$set": {"lease_until": later(lease)}}])
+            except PyMongoError as error:
+                if not error.timeout:
+                    raise
+                busy.add(each.job_id)
+            else:
+                if renewed.matched_count:
+                    kept.add(each.job_id)
+
+        await asyncio.gather(*(renew(each) for each in leases))
+        return Renewed(kept, busy)
 
     @at_the_border(_QUICK)
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:

@@ -12,7 +12,7 @@ from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.queries import load_queries
 from waypost.kernel.clock import monotonic
 from waypost.kernel.ids import new_id
-from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
+from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Renewed, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
 
 SQL = load_queries(__package__, "jobs.sql")
@@ -133,16 +133,16 @@ class PostgresJobStore:
         else:
             await asyncio.sleep(min(seconds, _POLL_SECONDS))
 
-    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
         ids = [held.job_id for held in leases]
         fences = [held.fence for held in leases]
         kept = {str(row["id"]) for row in await self._database.fetch(SQL["renew"], ids, fences, lease)}
-        # A batch that waited for a row while it holds others could deadlock with the batch that completes them. So
-        # it passes over what is locked, and each of those is waited for alone.
-        for held in leases:
-            if held.job_id not in kept and await self._database.fetch(SQL["renew_one"], held.job_id, held.fence, lease):
-                kept.add(held.job_id)
-        return kept
+        if len(kept) == len(ids):
+            return Renewed(kept)
+        # A batch that waited for a row while it holds others could deadlock with the batch that completes them, and
+        # the others would wait with it. So it passes over what is locked.
+        current = {str(row["id"]) for row in await self._database.fetch(SQL["current"], ids, fences)}
+        return Renewed(kept, current - kept)
 
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
         await self._change(SQL["checkpoint"], lease, cursor, encode(counted))

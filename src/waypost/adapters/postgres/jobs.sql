@@ -179,10 +179,11 @@ where id = any(array(
 ))
 returning id;
 
--- renew_one: extend a lease that is still current, after whoever is just changing its job
-update jobs set lease_until = now() + make_interval(secs => $3)
-where id = $1 and fence = $2 and status = 'leased'
-returning id;
+-- current: of these leases, those that are
+select jobs.id
+from unnest((select $1::uuid[]), (select $2::bigint[])) as held (id, fence)
+join jobs on jobs.id = held.id and jobs.fence = held.fence
+where jobs.status || '' = 'leased';
 
 -- checkpoint: progress, after which earlier attempts do not count
 update jobs

@@ -22,7 +22,7 @@ from waypost.adapters.redis.job_records import (
 )
 from waypost.adapters.redis.scripts import load_scripts
 from waypost.kernel.errors import AskedWrongly
-from waypost.scaling.jobs.job import STATUSES, Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
+from waypost.scaling.jobs.job import STATUSES, Done, Failure, Job, Lease, LeaseLost, NewJob, Renewed, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
 
 SCRIPTS = load_scripts("lua/jobs")
@@ -67,12 +67,12 @@ class RedisJobStore:
         """Until a script of any process made a job claimable at once. Time makes jobs claimable too, without a word."""
         await self._wake.wait(seconds)
 
-    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
         kept: set[str] = set()
         for chunk in _chunks(list(leases)):
             held = json([{"id": each.job_id, "fence": each.fence} for each in chunk])
             kept.update(await self._run("renew", held, microseconds(lease)))
-        return kept
+        return Renewed(kept)
 
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
         await self._run_held("checkpoint", lease, counted, *([] if cursor is None else [cursor]))

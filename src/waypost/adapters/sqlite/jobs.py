@@ -11,7 +11,7 @@ import msgspec
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, now_us, seconds
 from waypost.kernel.ids import new_id
-from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Status, Tally
+from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Renewed, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
 
 SQL = load_queries(__package__, "jobs.sql")
@@ -57,7 +57,7 @@ class SqliteJobStore:
 
         return await self._database.write(work)
 
-    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
         def work(tx: sqlite3.Connection) -> set[str]:
             until = now_us() + seconds(lease)
             return {
@@ -66,7 +66,7 @@ class SqliteJobStore:
                 if tx.execute(SQL["renew"], {"until": until, "id": held.job_id, "fence": held.fence}).rowcount
             }
 
-        return await self._database.write(work)
+        return Renewed(await self._database.write(work))
 
     async def wait(self, seconds: float) -> None:
         """SQLite tells nobody about other processes' changes, so this is the poll itself."""

@@ -76,6 +76,16 @@ class Done(msgspec.Struct, frozen=True):
     counted: Mapping[str, int] = {}
 
 
+class Renewed(msgspec.Struct, frozen=True):
+    """Ids of jobs: `kept` are those whose lease is longer now, `busy` those that somebody is just changing.
+
+    That is mostly their holder, with a commit. They should be tried again soon. All others are lost.
+    """
+
+    kept: set[str]
+    busy: set[str] = set()
+
+
 class Failure(msgspec.Struct, frozen=True):
     code: str
     message: str

@@ -19,6 +19,8 @@ log = get_logger("jobs")
 # The part of a lease after which it is renewed, and the part kept back because clocks and replies take time.
 _RENEW_AFTER = 1 / 3
 _MARGIN = 1 / 10
+# The part after which a job that somebody was just changing is tried again.
+_TRY_AGAIN = 1 / 20
 
 
 def deadline_of(sent: float, lease: float) -> float:
@@ -34,6 +36,7 @@ class Renewer:
         self._lease = lease
         # By fence, not by job: a job that was given back may be held again before its old lease is dropped here.
         self._held: dict[int, tuple[Held, Callable[[], None]]] = {}
+        self._is_busy = False
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="lease-renewer", daemon=True)
@@ -91,20 +94,21 @@ class Renewer:
 
     async def _pause(self) -> bool:
         """Until it is time to renew again; true when asked to stop."""
-        return await asyncio.to_thread(self._stop.wait, self._lease * _RENEW_AFTER)
+        return await asyncio.to_thread(self._stop.wait, self._lease * (_TRY_AGAIN if self._is_busy else _RENEW_AFTER))
 
     async def _renew(self, store: JobStore) -> None:
         held = self._all_held()
         if not held:
             return
         sent = monotonic()
-        kept = await store.renew([each.lease for each in held], lease=self._lease)
+        renewed = await store.renew([each.lease for each in held], lease=self._lease)
         for each in held:
-            if each.lease.job_id in kept:
+            if each.lease.job_id in renewed.kept:
                 each.deadline = deadline_of(sent, self._lease)
                 LEASE_RENEWALS.labels("kept").inc()
-            else:
+            elif each.lease.job_id not in renewed.busy:
                 self._lose(each)
+        self._is_busy = bool(renewed.busy)
 
     def _lose_the_expired(self) -> None:
         for held in self._all_held():

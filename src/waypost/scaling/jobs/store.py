@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from waypost.scaling.jobs.job import Done, Failure, Job, Lease, NewJob, Status, Tally
+from waypost.scaling.jobs.job import Done, Failure, Job, Lease, NewJob, Renewed, Status, Tally
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class JobStore(Protocol):
         """Until a job may have become claimable, or so many seconds have passed."""
         ...
 
-    async def renew(self, leases: Collection[Lease], *, lease: float) -> set[str]:
-        """Extend leases whose fence is still current, also when late; returns the ids of the jobs that were kept."""
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
+        """Extend leases whose fence is still current, also when late; one that has to wait does not hold up others."""
         ...
 
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:

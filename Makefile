@@ -7,7 +7,7 @@ export PYTHON
 
 BIN := .venv/bin
 # Debian packages that tests need. (Python's own come from requirements-dev.lock.)
-TEST_PACKAGES := chromium curl gcc libc6-dev postgresql redis-server spin
+TEST_PACKAGES := chromium curl gcc gdal-bin libc6-dev nghttp2-client nginx-light openssl postgresql redis-server spin wrk
 
 .PHONY: help
 help: ## list these commands
@@ -30,6 +30,7 @@ up: setup ## run everything in one process: simulated provider, import, map and 
 test: ## run every test, on real servers and a real browser (ARGS="-k phrases")
 	@tools/install-system $(TEST_PACKAGES)
 	@tools/install-python requirements-dev.lock
+	@tools/install-node tests/e2e/maplibre
 	@echo "running the tests"
 	@exec $(BIN)/pytest --numprocesses auto $(ARGS)
 
@@ -78,6 +79,13 @@ bench-import: ## measure imports beside dlt and a bare loop, into PostgreSQL and
 	@tools/install-python requirements-dev.lock
 	@tools/install-bench
 	@PYTHONPATH=tests $(BIN)/python -m bench.importing $(if $(BENCH_FULL),--full) $(ARGS)
+
+.PHONY: bench-places
+bench-places: ## measure places served beside tipg, pygeoapi, SQLite and nginx (BENCH_FULL=1: also ten million places)
+	@tools/install-system $(TEST_PACKAGES) postgresql-15-postgis-3
+	@tools/install-python requirements-dev.lock
+	@tools/install-bench
+	@PYTHONPATH=tests $(BIN)/python -m bench.places $(if $(BENCH_FULL),--full) $(ARGS)
 
 .PHONY: screenshots
 screenshots: ## draw the README's picture again from the running product

@@ -2,14 +2,15 @@
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
 from waypost.adapters.migrations import Migration
 from waypost.adapters.mongodb.links import LinksElsewhere, NoLinks
+from waypost.adapters.sources.files.places import cut_file, read_part
 from waypost.adapters.sources.kinds import Kind, kinds, make_source
 from waypost.adapters.sources.ocm.source import OcmSource
 from waypost.adapters.sqlite.budget import SqliteBudgetRecords
@@ -29,6 +30,8 @@ from waypost.importing.source import Source
 from waypost.kernel.configuration import SettingError
 from waypost.kernel.errors import AskedWrongly, NotFound
 from waypost.kernel.suggesting import did_you_mean
+from waypost.places.file_part import FilePart
+from waypost.places.place import Place
 from waypost.places.store import PlaceStore
 from waypost.scaling.events.outbox import Outbox
 from waypost.scaling.facts import Facts
@@ -43,6 +46,8 @@ from waypost.telemetry.logs import get_logger
 
 if TYPE_CHECKING:
     from waypost.adapters.mongodb.database import MongoDatabase
+    from waypost.serving.exporting import Export
+    from waypost.serving.pulling.origin import Origin
 
 log = get_logger("budget")
 
@@ -339,6 +344,40 @@ def find_definition(name: str, settings: Settings) -> Definition:
         parameter="source",
         next_step="waypost source list; files of sources are named by WAYPOST_SOURCES",
     )
+
+
+@asynccontextmanager
+async def open_origin(url: str) -> "AsyncIterator[Origin]":
+    """Snapshots elsewhere."""
+    from waypost.adapters.http.origin import HttpOrigin
+
+    async with HttpOrigin(url) as origin:
+        yield origin
+
+
+def export_as(form: str) -> "Export":
+    """How a generation is written in this form."""
+    from waypost.adapters.exports.geoparquet import write_geoparquet
+    from waypost.serving.exporting import write_geojson, write_ndjson
+
+    return {"geojson": write_geojson, "ndjson": write_ndjson, "geoparquet": write_geoparquet}[form]
+
+
+def open_export(target: str) -> AbstractContextManager[BinaryIO]:
+    """A file to export to, packed as its name says; `-` is the standard output."""
+    from waypost.adapters.exports.streams import open_output
+
+    return open_output(target)
+
+
+def file_parts(path: Path, wanted: int) -> list[FilePart]:
+    """At most so many parts of a file of places, each for a process of its own."""
+    return cut_file(path, wanted)
+
+
+def read_file_part(part: FilePart, settings: Settings) -> Iterator[list[Place]]:
+    """The places of a part of a file, in batches."""
+    return read_part(part, settings.importing.max_answer)
 
 
 async def migrate_schema(settings: Settings) -> list[str]:

@@ -174,7 +174,7 @@ def http_app(folder: Path) -> fastapi.FastAPI:
     sharing = Sharing(author=nothing, links=nothing, visits=nothing, record=nothing, public_url="")
     places = Places(LiveGeneration(Shelf(folder)), 1)
     app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), places=places, sharing=sharing, status=status)
-    return cast("fastapi.FastAPI", app._app)  # type: ignore[attr-defined] # what stands inside the bounds
+    return cast("fastapi.FastAPI", app._app)  # what stands inside the bounds
 
 
 def routes_of(routes: Sequence[BaseRoute]) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """Bad input: a clear message, the right exit code, nothing lost."""
 
-import ctypes
 import resource
 import signal
 import socket
@@ -8,16 +7,7 @@ import sqlite3
 
 import pytest
 
-from support.processes import Processes
-
-CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, PR_CAPBSET_DROP = 1, 2, 24
-
-
-def obey_permissions() -> None:
-    """For a child process: even root is held to a folder's permissions without these two capabilities."""
-    libc = ctypes.CDLL(None)
-    for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
-        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+from support.processes import Processes, obey_permissions
 
 
 def last_line(text: str) -> str:

@@ -1,32 +1,8 @@
 """The page in a real browser: places on the map, a link made in the form, the link followed, the visit counted."""
 
-import shutil
-from collections.abc import Iterator
-
-import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from support.processes import Processes
-
-FLAGS = [
-    "--enable-unsafe-swiftshader",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
-
-
-@pytest.fixture
-def page() -> Iterator[Page]:
-    chromium = shutil.which("chromium")
-    assert chromium, "these tests need Chromium: tools/install-system chromium"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-        browser.close()
 
 
 def test_from_the_map_to_a_counted_visit(processes: Processes, page: Page) -> None:

@@ -38,7 +38,7 @@ def test_the_tree_as_it_is_keeps_every_rule(copy: Path) -> None:
     [
         ("importing/engine.py", "import sqlite3", "No driver and no framework inside the hexagon"),
         ("sharing/links/author.py", "import httpx", "No driver and no framework inside the hexagon"),
-        ("serving/reader.py", "from fastapi import FastAPI", "No driver and no framework inside the hexagon"),
+        ("serving/reading/reader.py", "from fastapi import FastAPI", "No driver and no framework inside the hexagon"),
         ("importing/plan.py", "import waypost.sharing.links.link", "Layers point down"),
         ("scaling/jobs/worker.py", "import waypost.places.place", "Layers point down"),
         ("web/places.py", "import waypost.adapters.sqlite.places", "Layers point down"),

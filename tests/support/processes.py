@@ -1,5 +1,6 @@
 """Real processes: `waypost` as a person starts it, in a folder of its own, ended by its id."""
 
+import ctypes
 import os
 import queue
 import re
@@ -16,6 +17,7 @@ from typing import IO, Any, Self
 import msgspec
 
 _PATIENCE = 60.0
+_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH, _PR_CAPBSET_DROP = 1, 2, 24
 
 
 class Running:
@@ -147,3 +149,10 @@ def eventually(check: Callable[[], Any], what: str) -> Any:
         assert time.monotonic() < give_up, f"never: {what}"
         threading.Event().wait(0.02)
     return answer
+
+
+def obey_permissions() -> None:
+    """For a child process: even root is held to a folder's permissions without these two capabilities."""
+    libc = ctypes.CDLL(None)
+    for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
+        libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)

@@ -11,9 +11,9 @@ from support.places import page, writing
 from support.stores import open_backend
 from waypost.roles.snapshots import build_snapshot
 from waypost.scaling.jobs.job import NewJob
-from waypost.serving.builder import SnapshotBuilder
+from waypost.serving.building.builder import SnapshotBuilder
 from waypost.serving.format import Manifest
-from waypost.serving.reader import Generation
+from waypost.serving.reading.reader import Generation
 from waypost.serving.shelf import Shelf
 
 pytestmark = pytest.mark.anyio

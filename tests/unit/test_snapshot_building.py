@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from waypost.places.place import Place
-from waypost.serving.builder import SnapshotBuilder, build
+from waypost.serving.building.builder import SnapshotBuilder, build
 from waypost.serving.format import FEATURES, SECTIONS, SnapshotNotWritten, UnusablePlace
-from waypost.serving.reader import Generation
+from waypost.serving.reading.reader import Generation
 from waypost.serving.shelf import Shelf
 
 NOW = datetime(2026, 11, 15, 9, 15, tzinfo=UTC)
@@ -61,7 +61,9 @@ def test_discarded_places_leave_nothing_behind(tmp_path: Path) -> None:
     with SnapshotBuilder(tmp_path) as builder:
         builder.add(places(5))
         builder.discard()
-    assert list(tmp_path.iterdir()) == []
+        assert leftovers(tmp_path) == []
+        builder.add(places(3))
+        assert builder.publish(NOW).count == 3
 
 
 def test_building_the_same_again_publishes_nothing(tmp_path: Path) -> None:
@@ -86,10 +88,17 @@ def test_two_generations_of_one_second_stand_side_by_side_and_may_alternate(tmp_
     assert {path.name for path in Shelf(tmp_path).generations()} == {one.generation, other.generation}
 
 
-def test_one_place_twice_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UnusablePlace, match=str(places(1)[0].id)):
-        build(places(3) + places(1, "Namesake"), tmp_path, now=NOW)
+@pytest.mark.parametrize("memory", [1, 2**20])
+@pytest.mark.parametrize("lon", [0.0, 77.0])
+def test_one_place_twice_is_an_error_that_names_both(tmp_path: Path, lon: float, memory: int) -> None:
+    twin = Place(external_id="sim:0", source="sim", name="Namesake", lat=0, lon=lon, country=None)
+    with pytest.raises(UnusablePlace) as refusal:
+        build([*places(1500), twin], tmp_path, now=NOW, memory=memory)
+    assert str(twin.id) in refusal.value.message
+    assert "sim:0 (Place 0)" in refusal.value.message
+    assert "sim:0 (Namesake)" in refusal.value.message
     assert Shelf(tmp_path).current() is None
+    assert leftovers(tmp_path) == []
 
 
 @pytest.mark.parametrize(("lon", "lat"), [(math.nan, 0.0), (0.0, math.inf), (180.5, 0.0), (0.0, -91.0)])
@@ -104,7 +113,7 @@ import os, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from waypost.places.place import Place
-from waypost.serving.builder import build
+from waypost.serving.building.builder import build
 
 left = int(sys.argv[2])
 
@@ -151,7 +160,7 @@ import json, resource, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from waypost.places.place import Place
-from waypost.serving.builder import build
+from waypost.serving.building.builder import build
 from waypost.serving.format import SnapshotNotWritten
 
 places = [

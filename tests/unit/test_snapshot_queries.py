@@ -11,17 +11,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from waypost.places.place import Place, to_feature
-from waypost.serving.boxes import BadBox, parse_box
-from waypost.serving.builder import build
+from waypost.serving.building.builder import build
 from waypost.serving.format import SECTIONS
-from waypost.serving.hilbert import distances
-from waypost.serving.reader import Generation, feature_collection
+from waypost.serving.reading.boxes import BadBox, parse_box
+from waypost.serving.reading.query import Query
+from waypost.serving.reading.reader import Generation, feature_collection
 
 NOW = datetime(2026, 11, 15, 9, 15, tzinfo=UTC)
 
@@ -76,7 +75,7 @@ def test_a_box_holds_what_a_plain_scan_finds(
     with generation_of(places) as generation:
         for box in asked:
             expected = {str(place.id) for place in places if lies_in(place, box)}
-            answer = generation.box(*box, limit=1000)
+            answer = generation.select(Query(box=box), 1000)
             assert answer.matched == len(answer.rows) == len(expected)
             assert set(ids_in(feature_collection(answer))) == expected
 
@@ -87,15 +86,15 @@ def test_pages_of_a_box_show_each_place_once_and_in_the_same_order(
     places: list[Place], box: tuple[float, float, float, float], limit: int
 ) -> None:
     with generation_of(places) as generation:
-        whole = generation.box(*box, limit=1000)
+        whole = generation.select(Query(box=box), 1000)
         rows: list[int] = []
         row: int | None = 0
         while row is not None:
-            page = generation.box(*box, limit=limit, offset_row=row)
+            page = generation.select(Query(box=box), limit, row)
             assert page.matched == whole.matched
             assert len(page.rows) <= limit
             rows += page.rows.tolist()
-            row = page.next_row
+            row = page.next
         assert rows == sorted(rows) == whole.rows.tolist()
 
 
@@ -124,25 +123,25 @@ def test_the_same_places_give_the_same_bytes_in_any_order(places: list[Place], r
 def test_neighbouring_rows_are_one_slice_and_the_collection_says_its_counts() -> None:
     crowd = [place(number, 10 + number / 1000, 50) for number in range(50)]
     with generation_of([*crowd, place(99, -70, -30)]) as generation:
-        answer = generation.box(9, 49, 11, 51, limit=20)
+        answer = generation.select(Query(box=(9, 49, 11, 51)), 20)
         assert len(answer.chunks()) == 1
         collection = json.loads(feature_collection(answer))
         assert (collection["numberMatched"], collection["numberReturned"]) == (50, 20)
         assert collection["features"] == json.loads(b"[" + answer.join() + b"]")
-        assert answer.next_row == int(answer.rows[-1]) + 1
+        assert answer.next == int(answer.rows[-1]) + 1
 
 
 def test_a_limit_of_zero_only_counts() -> None:
     with generation_of([place(1, 0, 0)]) as generation:
-        answer = generation.box(-1, -1, 1, 1, limit=0)
-        assert (answer.matched, answer.join(), answer.next_row) == (1, b"", 0)
+        answer = generation.select(Query(box=(-1, -1, 1, 1)), 0)
+        assert (answer.matched, answer.join(), answer.next) == (1, b"", 0)
 
 
 def test_an_empty_generation_answers_with_nothing() -> None:
     with generation_of([]) as generation:
         generation.warm()
         assert generation.get(uuid.uuid4()) is None
-        assert json.loads(feature_collection(generation.box(-180, -90, 180, 90, limit=10))) == {
+        assert json.loads(feature_collection(generation.select(Query(), 10))) == {
             "type": "FeatureCollection",
             "numberMatched": 0,
             "numberReturned": 0,
@@ -154,21 +153,14 @@ def test_an_empty_generation_answers_with_nothing() -> None:
 def test_what_was_handed_out_outlives_a_closed_generation_which_answers_no_more() -> None:
     home = place(1, 0, 0)
     with generation_of([home]) as generation:
-        feature, answer = generation.get(home.id), generation.box(-1, -1, 1, 1, limit=1)
+        feature, answer = generation.get(home.id), generation.select(Query(), 1)
         generation.close()
         assert bytes(feature or b"") == answer.join() == to_feature(home)
         with pytest.raises(ValueError, match="released"):
             generation.get(home.id)
-        with pytest.raises(ValueError, match="buffer"):
-            generation.box(-1, -1, 1, 1, limit=1)
-
-
-def test_the_curve_visits_every_cell_and_steps_only_to_neighbours() -> None:
-    cells = np.arange(256)
-    x, y = cells % 16, cells // 16
-    visited = np.argsort(distances((x + 0.5) / 16 * 360 - 180, (y + 0.5) / 16 * 180 - 90))
-    steps = np.abs(np.diff(x[visited])) + np.abs(np.diff(y[visited]))
-    assert steps.tolist() == [1] * 255
+        for ask in (lambda: generation.select(Query(), 1), lambda: generation.tile(0, 0, 0)):
+            with pytest.raises(ValueError, match="released"):
+                ask()
 
 
 @pytest.mark.parametrize(
@@ -188,7 +180,7 @@ def test_the_curve_visits_every_cell_and_steps_only_to_neighbours() -> None:
 )
 def test_a_box_that_is_not_on_earth_is_refused(box: tuple[float, float, float, float]) -> None:
     with generation_of([place(1, 0, 0)]) as generation, pytest.raises(BadBox) as refusal:
-        generation.box(*box, limit=1)
+        generation.select(Query(box=box), 1)
     assert (refusal.value.slug, refusal.value.parameter, refusal.value.http_status) == ("bad-box", "bbox", 400)
 
 

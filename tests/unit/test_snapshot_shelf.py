@@ -1,5 +1,7 @@
 """The shelf: which generations stay, and which one is in service."""
 
+import os
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -7,11 +9,12 @@ import pytest
 
 from waypost.kernel.configuration import Configuration, SettingError
 from waypost.places.place import Place, to_feature
-from waypost.serving.builder import build
+from waypost.serving.building.builder import build
 from waypost.serving.durable import locked
 from waypost.serving.format import FEATURES, NoSnapshot, SnapshotBroken, SnapshotNotWritten
+from waypost.serving.reading.query import Query
 from waypost.serving.settings import ServingSettings
-from waypost.serving.shelf import CURRENT, LiveGeneration, Shelf
+from waypost.serving.shelf import CURRENT, LiveGeneration, Shelf, UnknownGeneration
 
 NOW = datetime(2026, 11, 15, 9, 15, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
@@ -30,11 +33,71 @@ def test_pruning_keeps_the_newest_and_the_current(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "20261115T091500Z-00000000").mkdir()
     shelf = Shelf(tmp_path)
-    assert [path.name for path in shelf.prune(2)] == names[1:3]
-    assert [path.name for path in shelf.generations()] == [names[0], *names[3:]]
     assert shelf.prune(2) == []
+    assert [path.name for path in shelf.prune(2, grace=0)] == names[1:3]
+    assert [path.name for path in shelf.generations()] == [names[0], *names[3:]]
+    assert shelf.prune(2, grace=0) == []
     assert (tmp_path / "notes").is_dir()
     assert Shelf(tmp_path / "nowhere").prune(1) == []
+
+
+def age(generation: Path) -> None:
+    """As if nobody had touched it for an hour."""
+    then = time.time() - 3600
+    os.utime(generation, (then, then))
+
+
+def test_what_was_current_a_moment_ago_stays_for_its_readers(tmp_path: Path) -> None:
+    names = [build(places(count), tmp_path, now=NOW + timedelta(hours=count)).generation for count in range(1, 5)]
+    shelf = Shelf(tmp_path)
+    for name in names:
+        age(tmp_path / name)
+    shelf.use(names[1])
+    shelf.use(names[2])
+    # The last one was left for the second, the second just now for the third; the first was left long ago.
+    assert [path.name for path in shelf.prune(1)] == [names[0]]
+    age(tmp_path / names[1])
+    assert [path.name for path in shelf.prune(1)] == [names[1]]
+    assert [path.name for path in shelf.generations()] == names[2:]
+
+
+def test_one_can_go_back_and_forth_between_generations(tmp_path: Path) -> None:
+    names = [build(places(count), tmp_path, now=NOW + timedelta(hours=count)).generation for count in range(1, 4)]
+    shelf = Shelf(tmp_path)
+    live = LiveGeneration(shelf)
+    for name in (names[0], names[2], names[0], names[0], names[1]):
+        shelf.use(name)
+        live.refresh()
+        assert live.generation.name == name
+    assert shelf.find() == tmp_path / names[1]
+    assert shelf.find(names[2]) == tmp_path / names[2]
+    assert not (tmp_path / "CURRENT.tmp").exists()
+
+
+def test_what_does_not_open_cannot_be_used(tmp_path: Path) -> None:
+    names = [build(places(count), tmp_path, now=NOW + timedelta(hours=count)).generation for count in range(1, 3)]
+    (tmp_path / names[0] / FEATURES).write_bytes(b"")
+    shelf = Shelf(tmp_path)
+    with pytest.raises(SnapshotBroken, match=FEATURES):
+        shelf.use(names[0])
+    for unknown in ("", "../..", names[0][:-1], "CURRENT"):
+        with pytest.raises(UnknownGeneration) as refusal:
+            shelf.use(unknown)
+        assert refusal.value.next_step == "waypost snapshot list"
+    with pytest.raises(UnknownGeneration, match=f"Did you mean {names[1]}"):
+        shelf.find(names[1][:-1])
+    assert shelf.current() == tmp_path / names[1]
+    with pytest.raises(UnknownGeneration):
+        Shelf(tmp_path / "nowhere").use(names[0])
+    with pytest.raises(NoSnapshot):
+        Shelf(tmp_path / "nowhere").find()
+
+
+def test_a_damaged_pointer_is_repaired_by_using_a_generation(tmp_path: Path) -> None:
+    name = build(places(1), tmp_path, now=NOW).generation
+    (tmp_path / CURRENT).write_bytes(b"../../\xff")
+    Shelf(tmp_path).use(name)
+    assert Shelf(tmp_path).current() == tmp_path / name
 
 
 def test_before_the_first_build_there_is_nothing_to_serve(tmp_path: Path) -> None:
@@ -51,10 +114,10 @@ def test_a_new_generation_goes_into_service_under_answers_on_their_way(tmp_path:
     assert live.refresh()
     assert not live.refresh()
     home = places(3, "Old")[0]
-    old, feature, answer = live.generation, live.generation.get(home.id), live.generation.box(0, 0, 90, 90, limit=10)
+    old, feature, answer = live.generation, live.generation.get(home.id), live.generation.select(Query(), 10)
     build(places(4, "New"), tmp_path, now=LATER)
     assert live.refresh()
-    assert [path.name for path in Shelf(tmp_path).prune(1)] == [old.name]
+    assert [path.name for path in Shelf(tmp_path).prune(1, grace=0)] == [old.name]
     assert bytes(feature or b"") == bytes(old.get(home.id) or b"") == to_feature(home)
     assert (answer.matched, answer.join().count(b'"Old ')) == (3, 3)
     assert live.generation.count == 4

@@ -1,7 +1,7 @@
 """Alive, ready, and why not."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from support.places import place
 from unit.support_web import assert_problem, get
 from waypost.kernel.errors import TransientError
 from waypost.roles.serving import PlacesRole
-from waypost.serving.builder import build
+from waypost.serving.building.builder import build
 from waypost.serving.format import FEATURES
 from waypost.settings import load_settings
 from waypost.web.app import make_app
@@ -86,6 +86,20 @@ def test_a_snapshot_that_cannot_be_opened_is_the_reason(role: PlacesRole, tmp_pa
     look(role)
     answer = get(app_with(snapshot=role.probe), "/readyz?verbose")
     assert answer.status_code == 503
+    assert f"{FEATURES} is missing" in answer.json()["checks"]["snapshot"]
+
+
+def test_a_later_snapshot_that_cannot_be_opened_leaves_the_earlier_in_service_and_is_told(
+    role: PlacesRole, tmp_path: Path
+) -> None:
+    served = build([place(1)], tmp_path / "snapshots", now=NOW)
+    look(role)
+    broken = build([place(1), place(2)], tmp_path / "snapshots", now=NOW + timedelta(hours=1))
+    (tmp_path / "snapshots" / broken.generation / FEATURES).unlink()
+    look(role)
+    answer = get(app_with(snapshot=role.probe), "/readyz?verbose")
+    assert (answer.status_code, answer.json()["ready"]) == (200, True)
+    assert f"still serving {served.generation}" in answer.json()["checks"]["snapshot"]
     assert f"{FEATURES} is missing" in answer.json()["checks"]["snapshot"]
 
 

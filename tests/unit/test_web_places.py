@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from support.places import place
 from unit.support_web import assert_problem, get
-from waypost.serving.builder import build
+from waypost.serving.building.builder import build
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import Places, make_app
 from waypost.web.guard import WriteGuard

@@ -1,6 +1,6 @@
 """pyrate-limiter: its bucket on Redis, and its limiter in blocking mode."""
 
-from pyrate_limiter import Duration, Limiter, Rate, RedisBucket  # type: ignore[import-not-found]  # a peer
+from pyrate_limiter import Duration, Limiter, Rate, RedisBucket
 from redis.asyncio import Redis
 
 

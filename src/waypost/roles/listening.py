@@ -1,20 +1,26 @@
 """Listening sockets and the HTTP servers behind them."""
 
+import asyncio
 import errno
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from waypost.kernel.errors import AskedWrongly, TerminalError
+from waypost.web.app import App
+from waypost.web.connection import Connection
 
 _TRIES = 100
 _MOST_CONNECTIONS = 1000
 _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 15
 _GRACE_SECONDS = 1
+_TICKS = 10
 
 
 class PortTaken(TerminalError):
@@ -74,11 +80,13 @@ class HttpServer(uvicorn.Server):
     """uvicorn on a socket of ours; signals are the role's business, not the server's."""
 
     def __init__(self, app: ASGIApp) -> None:
+        self._hot = app.hot if isinstance(app, App) else None
+        connection = partial(Connection, hot=self._hot)
         super().__init__(
             uvicorn.Config(
                 app,
                 loop="none",
-                http="httptools",
+                http=cast("type[Connection]", connection),
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -95,6 +103,17 @@ class HttpServer(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second; every tenth time, connections are looked at and answers counted."""
+        if counter % _TICKS == 0:
+            if self._hot:
+                self._hot.settle()
+            now = asyncio.get_running_loop().time()
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, Connection):
+                    connection.look(now)
+        return await super().on_tick(counter)
 
     def stop(self) -> None:
         self.should_exit = True

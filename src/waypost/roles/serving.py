@@ -39,7 +39,9 @@ class PlacesRole:
 
     def __init__(self, settings: Settings) -> None:
         self.live = LiveGeneration(Shelf(settings.snapshots))
-        self.part = Places(self.live, settings.serving.box_limit)
+        self.part = Places(
+            self.live, settings.serving.box_limit, public_url=settings.web.public_url, cors=settings.web.cors
+        )
         self._wrong: WaypostError | None = None
 
     async def look(self) -> None:
@@ -66,10 +68,12 @@ class PlacesRole:
             await self.look()
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def probe(self) -> None:
-        if self._wrong:
+    async def probe(self) -> str | None:
+        """Ready as long as there is something to serve: one broken generation must not take a whole fleet away."""
+        if not self.live.is_open and self._wrong:
             raise self._wrong
-        self.live.generation  # noqa: B018 - raises while there is none
+        generation = self.live.generation
+        return f"still serving {generation.name}: {self._wrong}" if self._wrong else None
 
 
 @asynccontextmanager

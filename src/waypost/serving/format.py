@@ -1,18 +1,25 @@
-"""The layout of a generation, format version 0, and what can be wrong with one.
+"""The layout of a generation, format version 1, and what can be wrong with one.
 
 A generation is a directory, named `<UTC time>-<8 hex digits of its content>`, that is never changed once it has its
-name. All numbers are little-endian. Rows are places in the order of a Hilbert curve, numbered from 0.
+name. All numbers are little-endian. Rows are places in the order of (place on a Hilbert curve, id), numbered from 0.
+Where a file has several parts, each begins at a multiple of 64 bytes.
 
     features.bin   the rows' GeoJSON Features, each followed by a comma, so that a run of rows is one slice
     offsets.bin    u64[count + 1]: row r is at offsets[r] .. offsets[r + 1] of features.bin, its comma included
-    ids.bin        u64[count] upper and u64[count] lower halves of the ids, sorted as 128-bit numbers,
-                   then u32[count]: the rows they belong to
+    ids.bin        16 bytes a row: its id
+    slots.bin      u32[]: a hash index of the ids; an entry is a row + 1, or 0
+    keys.bin       u64[count], ascending: where on the curve each row lies
+    points.bin     f64[count] longitudes, f64[count] latitudes
     boxes.bin      the R-tree of the positions (flatbush layout, 64-bit floats); empty when there are no rows
+    power.bin      f32[count]: the largest power in kW; not a number where it is unknown
+    updated.bin    i64[count]: microseconds since 1970 at which the provider changed it; the least number where unknown
+    country.bin, operator.bin, category.bin, status.bin, source.bin, words.bin
+                   lists: each value that occurs, with the rows that have it (see `Lists`)
     manifest.json  written last: count, origin, and the size and xxh3 checksum of each file above
 """
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -20,18 +27,31 @@ from xxhash import xxh3_64_hexdigest
 
 from waypost.kernel.errors import TerminalError, TransientError
 
-VERSION = 0
+VERSION = 1
 
 MANIFEST = "manifest.json"
 FEATURES = "features.bin"
 OFFSETS = "offsets.bin"
 IDS = "ids.bin"
+SLOTS = "slots.bin"
+KEYS = "keys.bin"
+POINTS = "points.bin"
 BOXES = "boxes.bin"
-SECTIONS = (FEATURES, OFFSETS, IDS, BOXES)
+POWER = "power.bin"
+UPDATED = "updated.bin"
+# Fields by which places are found, each with its file of lists.
+LISTS = {field: f"{field}.bin" for field in ("country", "operator", "category", "status", "source", "words")}
+SECTIONS = (FEATURES, OFFSETS, IDS, SLOTS, KEYS, POINTS, BOXES, POWER, UPDATED, *LISTS.values())
 
-OFFSET_BYTES = 8
-ID_BYTES = 8 + 8 + 4
+ALIGNMENT = 64
+ID_BYTES = 16
+# What updated.bin says of a place whose provider does not tell.
+NEVER = -(2**63)
+# Words of a place that are kept, and characters of each: what is beyond these nobody types.
+MOST_WORDS, LONGEST_WORD = 32, 32
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}", re.ASCII)
 
 
@@ -85,6 +105,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     sources: tuple[str, ...]
     attribution: tuple[str, ...]
+    values: dict[str, int]
     sections: tuple[Section, ...]
 
     def section(self, name: str) -> Section | None:
@@ -92,6 +113,51 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     def same_content(self, other: "Manifest") -> bool:
         return (self.sections, self.attribution) == (other.sections, other.attribution)
+
+
+class Lists(msgspec.Struct, frozen=True):
+    """Where the parts of a file of lists lie, from the three numbers of its header, which the first 64 bytes hold.
+
+    Each value has its text at texts[texts_at[v] : texts_at[v + 1]], in UTF-8 and ascending by its bytes, and its rows,
+    ascending, at rows[rows_at[v] : rows_at[v + 1]].
+    """
+
+    values: int
+    rows: int
+    text_bytes: int
+
+    @property
+    def texts_at(self) -> int:
+        """As u64[values + 1]."""
+        return ALIGNMENT
+
+    @property
+    def rows_at(self) -> int:
+        """As u64[values + 1]."""
+        return self.texts_at + aligned(8 * (self.values + 1))
+
+    @property
+    def texts(self) -> int:
+        return self.rows_at + aligned(8 * (self.values + 1))
+
+    @property
+    def first_row(self) -> int:
+        """As u32[rows]."""
+        return self.texts + aligned(self.text_bytes)
+
+    @property
+    def size(self) -> int:
+        return self.first_row + 4 * self.rows
+
+
+def aligned(size: int) -> int:
+    """Where the next part begins."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def slots_for(count: int) -> int:
+    """Home slots for so many ids: a power of two, at most half of them taken."""
+    return 1 << (2 * count - 1).bit_length() if count else 0
 
 
 class _Version(msgspec.Struct):
@@ -102,6 +168,11 @@ def generation_name(now: datetime, sections: tuple[Section, ...], attribution: t
     """A name that sorts by time and says the content."""
     content = xxh3_64_hexdigest(msgspec.json.encode((sections, attribution)))
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{content[:8]}"
+
+
+def microseconds(moment: datetime) -> int:
+    """As updated.bin has it."""
+    return (moment.astimezone(UTC) - _EPOCH) // _MICROSECOND
 
 
 def is_generation_name(text: str) -> bool:
@@ -135,8 +206,8 @@ def _decode(path: Path, encoded: bytes) -> Manifest:
                 f"{path} has format version {version}; this release reads up to {VERSION}",
                 next_step="run the release that built it, or build it again: waypost snapshot build",
             )
-        if version < 0:
-            raise SnapshotBroken(path, f"has an impossible format version, {version}")
+        if version < VERSION:
+            raise SnapshotBroken(path, f"has format version {version}, which is no longer read")
         return msgspec.json.decode(encoded, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise SnapshotBroken(path, f"is damaged: {error}") from error

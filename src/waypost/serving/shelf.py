@@ -1,19 +1,34 @@
 """Where generations stand: which one is current, how one gets there and is taken away, and the one in service."""
 
+import os
 import shutil
+import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
+from waypost.kernel.errors import NotFound
 from waypost.kernel.ids import new_id
+from waypost.kernel.suggesting import did_you_mean
 from waypost.serving.durable import locked, sync_folder, try_lock, write_file
-from waypost.serving.format import MANIFEST, NoSnapshot, SnapshotBroken, is_generation_name
-from waypost.serving.reader import Generation
+from waypost.serving.format import MANIFEST, NoSnapshot, SnapshotBroken, SnapshotTooNew, is_generation_name
+from waypost.serving.reading.reader import Generation
 
 CURRENT = "CURRENT"
+# Readers look for a new generation about once a second; who pages through an old one has this long to end.
+GRACE_SECONDS = 60.0
+# Open beside the one in service, for those who page through what it was before.
+_MOST_KEPT = 2
 _LOCK = ".lock"
 _BUILDING = ".building-"
-_ALIVE = "lock"
+# Locked by the process that works in a folder, so that others see whether it lives.
+ALIVE = "lock"
+
+
+class UnknownGeneration(NotFound):
+    """No generation of this name stands in the folder of snapshots."""
+
+    slug = "unknown-generation"
 
 
 class Shelf:
@@ -38,6 +53,19 @@ class Shelf:
         """Whole generations, oldest first."""
         return sorted(path.parent for path in self.folder.glob(f"*/{MANIFEST}") if is_generation_name(path.parent.name))
 
+    def find(self, name: str | None = None) -> Path:
+        """The generation of this name, or the current one."""
+        if name is None:
+            current = self.current()
+            if current is None:
+                raise NoSnapshot(self.folder)
+            return current
+        known = {path.name: path for path in self.generations()}
+        if name not in known:
+            message = f"there is no generation {name[:80]!r} in {self.folder}.{did_you_mean(name, known)}"
+            raise UnknownGeneration(message, next_step="waypost snapshot list")
+        return known[name]
+
     def changing(self) -> AbstractContextManager[None]:
         """Held by whoever gives or takes away names on the shelf; readers do not need it."""
         return locked(self.folder / _LOCK)
@@ -50,7 +78,7 @@ class Shelf:
             self._clear_up()
             path = self.folder / f"{_BUILDING}{new_id().hex}"
             path.mkdir()
-            alive = (path / _ALIVE).open("xb")
+            alive = (path / ALIVE).open("xb")
             try_lock(alive)
         try:
             with alive:
@@ -60,29 +88,55 @@ class Shelf:
 
     def publish(self, built: Path, name: str) -> None:
         """Gives a finished workplace its name and makes it the current generation. The caller holds `changing`."""
+        with self._pointing_to(name):
+            self._put(built, self.folder / name)
+
+    def use(self, name: str) -> None:
+        """Makes a generation that stands here the current one, if it opens."""
+        path = self.find(name)
+        with self.changing():
+            Generation.open(path).close()
+            with self._pointing_to(name):
+                pass
+
+    def prune(self, keep: int, grace: float = GRACE_SECONDS) -> list[Path]:
+        """Takes away all but the newest generations, the current one and those that were so a moment ago; says which.
+
+        Pass no grace only where nobody reads.
+        """
+        if not self.folder.is_dir():
+            return []
+        with self.changing():
+            current = self.current()
+            fresh = time.time() - grace
+            surplus = [
+                path
+                for path in self.generations()[: -max(1, keep)]
+                if path != current and path.stat().st_mtime <= fresh
+            ]
+            for path in surplus:
+                self._take_away(path)
+        return surplus
+
+    @contextmanager
+    def _pointing_to(self, name: str) -> Iterator[None]:
+        """Makes a generation current once the body has put it there."""
         pointer = self.folder / f"{CURRENT}.tmp"
         try:
             # Before the generation has its name: what needs space on the disk comes first.
             write_file(pointer, [name.encode() + b"\n"])
-            self._put(built, self.folder / name)
+            yield
+            # The folder's time says until when a generation was in service; nothing in it changes.
+            with suppress(OSError, SnapshotBroken):
+                if before := self.current():
+                    os.utime(before)
             pointer.replace(self.folder / CURRENT)
         finally:
             pointer.unlink(missing_ok=True)
         sync_folder(self.folder)
 
-    def prune(self, keep: int) -> list[Path]:
-        """Takes away all but the newest generations and the current one; says which."""
-        if not self.folder.is_dir():
-            return []
-        with self.changing():
-            current = self.current()
-            surplus = [path for path in self.generations()[: -max(1, keep)] if path != current]
-            for path in surplus:
-                self._take_away(path)
-        return surplus
-
     def _put(self, built: Path, place: Path) -> None:
-        (built / _ALIVE).unlink(missing_ok=True)
+        (built / ALIVE).unlink(missing_ok=True)
         if place.exists():
             self._take_away(place)
         built.rename(place)
@@ -98,7 +152,7 @@ class Shelf:
         """A workplace whose lock is free, or that has none, has lost its builder: locks are made under `changing`."""
         for path in self.folder.glob(f"{_BUILDING}*"):
             try:
-                with (path / _ALIVE).open("r+b") as alive:
+                with (path / ALIVE).open("r+b") as alive:
                     dead = try_lock(alive)
             except FileNotFoundError:
                 dead = True
@@ -112,6 +166,7 @@ class LiveGeneration:
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
         self._generation: Generation | None = None
+        self._kept: dict[str, Generation] = {}
 
     @property
     def is_open(self) -> bool:
@@ -133,8 +188,27 @@ class LiveGeneration:
             return False
         fresh = self._open(path)
         fresh.warm()
+        if self._generation is not None:
+            self._remember(self._generation)
         self._generation = fresh
         return True
+
+    def kept(self, name: str) -> Generation | None:
+        """The generation of this name, if it is open: in service now, or until lately, or asked for lately."""
+        if self._generation is not None and self._generation.name == name:
+            return self._generation
+        return self._kept.get(name)
+
+    def keep(self, name: str) -> None:
+        """Opens a generation that still stands here, for those who page through it; does nothing where it is gone."""
+        with suppress(UnknownGeneration, SnapshotBroken, SnapshotTooNew):
+            if self.kept(name) is None:
+                self._remember(Generation.open(self._shelf.find(name)))
+
+    def _remember(self, generation: Generation) -> None:
+        kept = {**self._kept, generation.name: generation}
+        # Another dictionary, and not the same one changed: somebody may be looking into it from another thread.
+        self._kept = dict(list(kept.items())[-_MOST_KEPT:])
 
     def _open(self, path: Path) -> Generation:
         try:

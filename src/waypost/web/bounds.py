@@ -1,18 +1,25 @@
 """Around every request: bounds on what comes in, headers on what goes out, and a measurement."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from functools import cache
 from time import perf_counter
 
+from prometheus_client import Counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from waypost.telemetry.metrics import HTTP_REQUESTS, HTTP_SECONDS
+from waypost.telemetry.metrics import HTTP_REQUESTS, HTTP_SECONDS, ManyHistogram
+from waypost.web.cors import Cors
+from waypost.web.heads import Head, head_of
 from waypost.web.problems import problem
 
+LONGEST_ADDRESS = 8 * 1024
 _MOST_BODY = 64 * 1024
-_LONGEST_ADDRESS = 8 * 1024
 _BODY_SECONDS = 10.0
 # What is not in this list shares one label: a client must not be able to invent metrics.
 _METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
+_NOSNIFF = (b"x-content-type-options", b"nosniff")
+_ALWAYS = head_of(_NOSNIFF)
 
 
 class _Refused(Exception):
@@ -24,8 +31,9 @@ class _Refused(Exception):
 class Bounds:
     """Refuses long addresses and large or slow bodies before any route sees them; measures the rest."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, cors: tuple[str, ...] = ()) -> None:
         self._app = app
+        self._cors = Cors(cors)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -33,21 +41,29 @@ class Bounds:
             return
         started = perf_counter()
         status = 500
+        headers = dict(scope["headers"])
 
         async def send_on(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], (b"x-content-type-options", b"nosniff")]
+                message["headers"] = [*self.head(scope["path"], headers).headers, *message["headers"]]
             await send(message)
 
         try:
-            await self._answer(scope, receive, send_on)
+            if (allowed := self._cors.preflight(scope, headers)) is not None:
+                await send_on({"type": "http.response.start", "status": 204, "headers": allowed})
+                await send_on({"type": "http.response.body", "body": b""})
+            else:
+                await self._answer(scope, receive, send_on)
         finally:
             route = getattr(scope.get("route"), "path", "unmatched")
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            HTTP_REQUESTS.labels(route, method, str(status)).inc()
-            HTTP_SECONDS.labels(route).observe(perf_counter() - started)
+            measure(route, method, status, [perf_counter() - started])
+
+    def head(self, path: str, asked: Mapping[bytes, bytes]) -> Head:
+        """What every answer gets, whoever gives it."""
+        return head_of(*self._cors.headers(path, asked), _NOSNIFF) if self._cors.is_open else _ALWAYS
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -59,9 +75,22 @@ class Bounds:
             await self._app(scope, _replayed(body, receive), send)
 
 
+def measure(route: str, method: str, status: int, seconds: Sequence[float]) -> None:
+    """Counts requests that were answered alike, and how long each of them took."""
+    counted, timed = _meters(route, method, status)
+    counted.inc(len(seconds))
+    timed.observe_many(seconds)
+
+
+@cache
+def _meters(route: str, method: str, status: int) -> tuple[Counter, ManyHistogram]:
+    """Looked up once: finding a metric by its labels takes longer than counting. Clients cannot invent labels."""
+    return HTTP_REQUESTS.labels(route, method, str(status)), HTTP_SECONDS.labels(route)
+
+
 def _check_address(scope: Scope) -> None:
-    if len(scope["raw_path"]) + len(scope["query_string"]) > _LONGEST_ADDRESS:
-        raise _Refused(400, "address-too-long", f"an address has at most {_LONGEST_ADDRESS} bytes")
+    if len(scope["raw_path"]) + len(scope["query_string"]) > LONGEST_ADDRESS:
+        raise _Refused(400, "address-too-long", f"an address has at most {LONGEST_ADDRESS} bytes")
 
 
 async def _read_body(scope: Scope, receive: Receive) -> bytes:

@@ -9,8 +9,8 @@ from waypost.kernel.errors import WaypostError
 from waypost.telemetry.metrics import CONTENT_TYPE_LATEST, generate_latest
 from waypost.web.routing import readable
 
-# A probe returns nothing when all is well, and raises what is wrong.
-Probe = Callable[[], Awaitable[None]]
+# A probe raises what is wrong. Where all is well it may still have something to tell.
+Probe = Callable[[], Awaitable[str | None]]
 
 
 def health_routes(probes: Mapping[str, Probe]) -> APIRouter:
@@ -23,11 +23,11 @@ def health_routes(probes: Mapping[str, Probe]) -> APIRouter:
     async def readyz(verbose: str | None = None) -> Response:
         """Whether requests should be sent here; `?verbose` says what was checked."""
         found = {name: await _judge(probe) for name, probe in probes.items()}
-        ready = all(wrong is None for wrong in found.values())
+        ready = all(well for well, _ in found.values())
         status = 200 if ready else 503
         if verbose is None:
             return Response("ok\n" if ready else "not ready\n", status_code=status, media_type="text/plain")
-        body = {"ready": ready, "checks": {name: wrong or "ok" for name, wrong in found.items()}}
+        body = {"ready": ready, "checks": {name: said for name, (_, said) in found.items()}}
         return Response(msgspec.json.encode(body), status_code=status, media_type="application/json")
 
     async def metrics() -> Response:
@@ -41,9 +41,8 @@ def health_routes(probes: Mapping[str, Probe]) -> APIRouter:
     return router
 
 
-async def _judge(probe: Probe) -> str | None:
+async def _judge(probe: Probe) -> tuple[bool, str]:
     try:
-        await probe()
+        return True, await probe() or "ok"
     except WaypostError as error:
-        return str(error)
-    return None
+        return False, str(error)

@@ -102,7 +102,9 @@ def redirect_routes(sharing: Sharing) -> APIRouter:
         }
         return Response(status_code=302, headers=headers)
 
-    readable(router, "/{phrase}", follow, status_code=302)
+    page = {"content": {"text/html": {"schema": {"type": "string"}}}}
+    pages = {404: {"description": "No such link"} | page, 410: {"description": "The link has ended"} | page}
+    readable(router, "/{phrase}", follow, status_code=302, responses=pages)
     return router
 
 

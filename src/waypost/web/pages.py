@@ -6,19 +6,18 @@ from importlib import resources
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Response
 
-from waypost import __version__
+from waypost.web.frame import POLICY, framed
 from waypost.web.routing import readable
 
-_CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
-    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-_PAGE_HEADERS = {"Content-Security-Policy": _CSP, "Referrer-Policy": "same-origin", "Cache-Control": "no-cache"}
+_PAGE_HEADERS = POLICY | {"Cache-Control": "no-cache"}
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 _MESSAGE_ASSETS = {"message.css"}
+
+# As OGC API Features names it.
+OPENAPI = "application/vnd.oai.openapi+json;version=3.0"
 
 Status = Callable[[], Awaitable[Any]]
 
@@ -61,30 +60,6 @@ def message_page(status: int, title: str, text: str) -> Response:
     return _page(status, title, f"<p>{escape(text)}</p>")
 
 
-def landing_routes(title: str, *, page: bool) -> APIRouter:
-    router = APIRouter(tags=["about"])
-
-    async def landing(request: Request) -> Response:
-        """Where things are; people with a browser are led to the page."""
-        if page and "text/html" in request.headers.get("accept", ""):
-            return Response(status_code=303, headers={"Location": "/-/", "Vary": "Accept"})
-        links = [
-            {"rel": "self", "type": "application/json", "title": "this document", "href": "/"},
-            {
-                "rel": "service-desc",
-                "type": "application/json",
-                "title": "the API's description",
-                "href": "/openapi.json",
-            },
-            {"rel": "service-doc", "type": "text/html", "title": "the API's documentation", "href": "/docs"},
-        ]
-        body = {"title": title, "description": f"Waypost {__version__}", "links": links}
-        return Response(msgspec.json.encode(body), media_type="application/json", headers={"Vary": "Accept"})
-
-    readable(router, "/", landing)
-    return router
-
-
 def documentation_routes(app: FastAPI) -> APIRouter:
     """A documentation page made here: FastAPI's own would load scripts from elsewhere."""
     router = APIRouter(include_in_schema=False)
@@ -101,17 +76,15 @@ def documentation_routes(app: FastAPI) -> APIRouter:
         )
         return _page(200, "The API", f'<p>As OpenAPI: <a href="/openapi.json">/openapi.json</a></p><dl>{rows}</dl>')
 
+    async def openapi() -> Response:
+        return Response(msgspec.json.encode(app.openapi()), headers={"Content-Type": OPENAPI})
+
     readable(router, "/docs", docs)
+    readable(router, "/openapi.json", openapi)
     return router
 
 
 def _page(status: int, title: str, body: str) -> Response:
-    text = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{escape(title)} · Waypost</title><link rel="stylesheet" href="/-/message.css"></head>'
-        f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
-    )
     return Response(
-        text, status_code=status, media_type="text/html", headers=_PAGE_HEADERS | {"Cache-Control": "no-store"}
+        framed(title, body), status_code=status, media_type="text/html", headers=POLICY | {"Cache-Control": "no-store"}
     )

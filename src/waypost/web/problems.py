@@ -27,10 +27,14 @@ _TITLES = {
 }
 
 
-def problem(status: int, slug: str, detail: str, **more: Any) -> Response:
+def problem_document(status: int, slug: str, detail: str, **more: Any) -> bytes:
     body = {"type": f"urn:waypost:{slug}", "title": _TITLES.get(status, "Problem"), "status": status, "detail": detail}
+    return msgspec.json.encode(body | {name: value for name, value in more.items() if value is not None})
+
+
+def problem(status: int, slug: str, detail: str, **more: Any) -> Response:
     return Response(
-        msgspec.json.encode(body | {name: value for name, value in more.items() if value is not None}),
+        problem_document(status, slug, detail, **more),
         status_code=status,
         media_type="application/problem+json",
         headers={"Cache-Control": "no-store"},
@@ -47,32 +51,6 @@ def add_problem_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _on_validation_error)
     app.add_exception_handler(HTTPException, _on_http_exception)
     app.add_exception_handler(Exception, _on_defect)
-
-
-def describe_problems(app: FastAPI) -> None:
-    """In the API's description: FastAPI would promise 422 and a form of its own, where we answer 400 and a problem."""
-    description = app.openapi()
-    answer = {
-        "description": "A problem",
-        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    }
-    for operation in (each for methods in description["paths"].values() for each in methods.values()):
-        operation["responses"].pop("422", None)
-        operation["responses"]["default"] = answer
-    schemas = description.setdefault("components", {}).setdefault("schemas", {})
-    for unused in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(unused, None)
-    schemas["Problem"] = {
-        "type": "object",
-        "required": ["type", "title", "status", "detail"],
-        "properties": {
-            "type": {"type": "string", "description": "urn:waypost: and a stable slug"},
-            "title": {"type": "string"},
-            "status": {"type": "integer"},
-            "detail": {"type": "string"},
-            "parameter": {"type": "string", "description": "the parameter at fault, where there is one"},
-        },
-    }
 
 
 async def _on_waypost_error(_request: Request, error: Exception) -> Response:

@@ -14,6 +14,15 @@ def parse_public_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def parse_origins(text: str) -> tuple[str, ...]:
+    origins = tuple(part.strip() for part in text.split(",") if part.strip())
+    for origin in origins:
+        parts = urlsplit(origin)
+        if origin != "*" and (parts.scheme not in {"http", "https"} or origin != f"{parts.scheme}://{parts.netloc}"):
+            raise ValueError(f"{origin[:80]!r} is not an origin; write it like https://map.example.org, or * for all")
+    return origins
+
+
 @dataclass(frozen=True)
 class WebSettings:
     # Not called WAYPOST_PORT: Kubernetes sets that for a Service called waypost, to something that is no port.
@@ -29,4 +38,10 @@ class WebSettings:
     )
     public_url: str = setting(
         "public_url", "", parse=parse_public_url, explain="how links look from outside; from the request when empty"
+    )
+    cors: tuple[str, ...] = setting(
+        "cors",
+        "",
+        parse=parse_origins,
+        explain="origins whose web pages may read places, such as https://map.example.org; * for all",
     )

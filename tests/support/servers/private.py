@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from support.servers import mongo, postgres, redis
+from support.servers import mongo, nginx, postgres, redis
 from support.servers.sharing import ServerMissing, find_program, free_port
 
 _PATIENCE = 60.0
@@ -71,6 +71,21 @@ def private_mongod() -> Iterator[tuple[str, PrivateServer]]:
             mongo.initiate(port)
             up = mongo.accepts_writes
             yield f"mongodb://127.0.0.1:{port}/chaos?replicaSet=rs0", server
+
+
+@contextmanager
+def private_nginx(root: Path) -> Iterator[nginx.Nginx]:
+    """Serves the files in a folder."""
+    with _folder() as folder:
+        port, tls_port = free_port(), free_port()
+        command = nginx.command(port, tls_port, folder, root)
+        with _running(command, folder, lambda: nginx.answers(port)):
+            yield nginx.Nginx(
+                f"http://127.0.0.1:{port}",
+                f"https://127.0.0.1:{tls_port}",
+                folder / "certificate.pem",
+                folder / "access.log",
+            )
 
 
 @contextmanager

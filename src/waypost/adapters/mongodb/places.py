@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 from bson.binary import UUID_SUBTYPE, Binary
 
+from waypost.adapters.id_parts import id_parts
 from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.errors import at_the_border
 from waypost.adapters.mongodb.schema import LIVE
 from waypost.places.place import Place
-from waypost.places.store import Kept
+from waypost.places.store import Kept, Part
 
 # Seconds for a place or a batch of them, and for counting, which reads an index from end to end.
 _QUICK, _COUNT = 30, 120
@@ -35,8 +36,11 @@ class MongoPlaceStore:
     async def count(self) -> int:
         return await self._places.count_documents({"live": True}, hint=LIVE)
 
-    async def scan(self, batch: int = 1000) -> AsyncIterator[Sequence[Place]]:
-        async for found in self._batches(batch, _WITHOUT_RECORD):
+    async def parts(self, wanted: int) -> Sequence[Part]:
+        return id_parts(wanted)
+
+    async def scan(self, batch: int = 1000, part: Part | None = None) -> AsyncIterator[Sequence[Place]]:
+        async for found in self._batches(batch, _WITHOUT_RECORD) if part is None else self._part(part, batch):
             yield [_place.decode(each["place"]) for each in found]
 
     async def scan_with_records(self, batch: int = 1000) -> AsyncIterator[Sequence[Kept]]:
@@ -50,6 +54,12 @@ class MongoPlaceStore:
             after = found[-1]["_id"]
             yield found
 
+    async def _part(self, part: Part, limit: int) -> AsyncIterator[list[Document]]:
+        after, last = uuid.UUID(part.after).bytes, uuid.UUID(part.last).bytes
+        while found := await self._next_of_part(after, last, limit):
+            after = bytes(found[-1]["id"])
+            yield found
+
     @at_the_border(_QUICK)
     async def _find(self, place_id: uuid.UUID, fields: Document) -> Document | None:
         wanted = {"id": Binary(place_id.bytes, UUID_SUBTYPE), "live": True}
@@ -59,3 +69,11 @@ class MongoPlaceStore:
     async def _next(self, after: str, limit: int, fields: Document) -> list[Document]:
         rest = {"_id": {"$gt": after}, "live": True}
         return await self._places.find(rest, fields, sort=[("_id", 1)], limit=limit, hint="_id_").to_list()
+
+    @at_the_border(_QUICK)
+    async def _next_of_part(self, after: bytes, last: bytes, limit: int) -> list[Document]:
+        between = {"$gt": Binary(after, UUID_SUBTYPE), "$lte": Binary(last, UUID_SUBTYPE)}
+        found = self._places.find(
+            {"id": between, "live": True}, {"id": 1, "place": 1}, sort=[("id", 1)], limit=limit, hint="id"
+        )
+        return await found.to_list()

@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 
+from waypost.adapters.id_parts import id_parts
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.queries import load_queries
 from waypost.places.place import Place
-from waypost.places.store import Kept
+from waypost.places.store import Kept, Part
 
 SQL = load_queries(__package__, "places.sql")
 
@@ -34,8 +35,11 @@ class PostgresPlaceStore:
         [row] = await self._database.fetch(SQL["count"], timeout=_COUNT_SECONDS)
         return int(row["places"])
 
-    async def scan(self, batch: int = 1000) -> AsyncIterator[Sequence[Place]]:
-        async for rows in self._batches("after", batch):
+    async def parts(self, wanted: int) -> Sequence[Part]:
+        return id_parts(wanted)
+
+    async def scan(self, batch: int = 1000, part: Part | None = None) -> AsyncIterator[Sequence[Place]]:
+        async for rows in self._batches("after", batch) if part is None else self._part(part, batch):
             yield [_place.decode(row["place"]) for row in rows]
 
     async def scan_with_records(self, batch: int = 1000) -> AsyncIterator[Sequence[Kept]]:
@@ -47,4 +51,10 @@ class PostgresPlaceStore:
         after = ""
         while rows := await self._database.fetch(SQL[statement], after, limit):
             after = rows[-1]["external_id"]
+            yield rows
+
+    async def _part(self, part: Part, limit: int) -> AsyncIterator[list[Any]]:
+        after, last = uuid.UUID(part.after), uuid.UUID(part.last)
+        while rows := await self._database.fetch(SQL["part"], after, last, limit):
+            after = rows[-1]["id"]
             yield rows

@@ -16,3 +16,8 @@ order by external_id limit $2;
 select external_id, place, record from places
 where external_id > $1 and removed_at is null
 order by external_id limit $2;
+
+-- part: the next places of a part in order of their id
+select id, place from places
+where id > $1 and id <= $2 and removed_at is null
+order by id limit $3;

@@ -4,15 +4,17 @@ import sqlite3
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
+from itertools import pairwise
 
 import msgspec
 
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteDatabase
 from waypost.places.place import Place
-from waypost.places.store import Kept
+from waypost.places.store import Kept, Part
 
 _SQL = load_queries(__package__, "places.sql")
+_MOST = 2**63 - 1
 _place = msgspec.json.Decoder(Place)
 
 
@@ -31,8 +33,18 @@ class SqlitePlaceStore:
     async def count(self) -> int:
         return await self._database.read(lambda c: int(c.execute(_SQL["count"]).fetchone()["places"]))
 
-    async def scan(self, batch: int = 1000) -> AsyncIterator[Sequence[Place]]:
-        async for rows in self._batches("after", batch):
+    async def parts(self, wanted: int) -> Sequence[Part]:
+        """By row numbers: what lies together in the file is read together."""
+        reach = await self._database.read(lambda c: c.execute(_SQL["reach"]).fetchone())
+        if reach["last"] is None:
+            return ()
+        first, rows = reach["first"], reach["last"] - reach["first"] + 1
+        ends = {first - 1 + rows * at // wanted for at in range(1, wanted)} - {first - 1}
+        # The last has no end: a place that arrives while others are read may be in it.
+        return [Part(str(after), str(last)) for after, last in pairwise([first - 1, *sorted(ends), _MOST])]
+
+    async def scan(self, batch: int = 1000, part: Part | None = None) -> AsyncIterator[Sequence[Place]]:
+        async for rows in self._batches("after", batch) if part is None else self._part(part, batch):
             yield [_place.decode(row["place"]) for row in rows]
 
     async def scan_with_records(self, batch: int = 1000) -> AsyncIterator[Sequence[Kept]]:
@@ -44,6 +56,16 @@ class SqlitePlaceStore:
         while rows := await self._database.read(partial(_next, statement=statement, after=after, limit=limit)):
             after = rows[-1]["external_id"]
             yield rows
+
+    async def _part(self, part: Part, limit: int) -> AsyncIterator[list[sqlite3.Row]]:
+        after, last = int(part.after), int(part.last)
+        while rows := await self._database.read(partial(_next_of_part, after=after, last=last, limit=limit)):
+            after = rows[-1]["number"]
+            yield rows
+
+
+def _next_of_part(connection: sqlite3.Connection, after: int, last: int, limit: int) -> list[sqlite3.Row]:
+    return connection.execute(_SQL["part"], {"after": after, "last": last, "limit": limit}).fetchall()
 
 
 def _next(connection: sqlite3.Connection, statement: str, after: str, limit: int) -> list[sqlite3.Row]:

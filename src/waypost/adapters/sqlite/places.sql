@@ -16,3 +16,11 @@ order by external_id limit :limit;
 select external_id, place, record from places
 where external_id > :external_id and removed_at is null
 order by external_id limit :limit;
+
+-- reach: the numbers of the first row and the last
+select min(rowid) as first, max(rowid) as last from places;
+
+-- part: the next places in the order in which they lie in the file, as bytes, which need no decoding first
+select rowid as number, cast(place as blob) as place from places
+where rowid > :after and rowid <= :last and removed_at is null
+order by rowid limit :limit;

@@ -38,7 +38,7 @@ def name_of(path: Path, folder: Path) -> str:
     """Readable, different for each path, and the same wherever the folder lies."""
     relative = os.path.relpath(path, folder)
     digest = hashlib.blake2s(os.fsencode(relative), digest_size=4).hexdigest()
-    readable = re.sub(r"[^A-Za-z0-9._+]+", "-", _stem(path)).strip("-.")[:_LONGEST_NAME]
+    readable = re.sub(r"[^A-Za-z0-9._+]+", "-", stem_of(path)).strip("-.")[:_LONGEST_NAME]
     return f"{readable or 'file'}-{digest}"
 
 
@@ -50,7 +50,7 @@ def ending_of(path: Path) -> str:
     return Path(name).suffix
 
 
-def _stem(path: Path) -> str:
+def stem_of(path: Path) -> str:
     name = path.stem if path.suffix.lower() in COMPRESSIONS else path.name
     return Path(name).stem
 

@@ -20,10 +20,7 @@ class Parquet:
     needed: Collection[str]
 
     def open(self, path: Path, start: Start) -> tuple[Records, int]:
-        try:
-            import pyarrow.parquet  # noqa: F401, PLC0415 - large, and only some need it
-        except ImportError:
-            raise missing_library(f"{path.name}, like every Parquet file,") from None
+        _require_library(path)
         return self._read(path, start.number), 0
 
     def decode(self, content: Mapping[str, Any]) -> tuple[Mapping[str, Any], bytes]:
@@ -33,7 +30,7 @@ class Parquet:
         return content, record
 
     def _read(self, path: Path, before: int) -> Records:
-        import pyarrow as pa  # noqa: PLC0415 - as above
+        import pyarrow as pa  # noqa: PLC0415 - large, and only some need it
         import pyarrow.parquet as pq  # noqa: PLC0415 - as above
 
         try:
@@ -48,6 +45,25 @@ class Parquet:
                     before = max(0, before - rows)
         except (pa.ArrowException, ValueError, OverflowError) as error:  # the latter: times that Python does not have
             raise Broken(str(error)) from error
+
+
+def count_rows(path: Path) -> int:
+    _require_library(path)
+    import pyarrow as pa  # noqa: PLC0415 - as above
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+    try:
+        with pq.ParquetFile(path) as file:
+            return int(file.metadata.num_rows)
+    except pa.ArrowException as error:
+        raise Broken(str(error)) from error
+
+
+def _require_library(path: Path) -> None:
+    try:
+        import pyarrow.parquet  # noqa: F401, PLC0415 - large, and only some need it
+    except ImportError:
+        raise missing_library(f"{path.name}, like every Parquet file,") from None
 
 
 def _rows(file: Any, group: int, before: int, geometries: Geometries) -> Records:

@@ -59,3 +59,7 @@ def cut(west: float, south: float, east: float, north: float) -> tuple[Bounds, .
     if west <= east:
         return ((west, south, east, north),)
     return ((west, south, EAST, north), (-EAST, south, east, north))
+
+
+def is_everywhere(box: Bounds) -> bool:
+    return box == (-EAST, -NORTH, EAST, NORTH)

@@ -1,0 +1,1 @@
+"""Adapters that speak HTTP to servers of our own kind."""

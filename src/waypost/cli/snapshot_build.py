@@ -1,0 +1,85 @@
+"""The command `waypost snapshot build`."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.kernel.quantities import parse_size
+
+if TYPE_CHECKING:
+    from waypost.serving.format import Manifest
+    from waypost.settings import Settings
+
+
+def _read_size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
+    try:
+        return None if text is None else parse_size(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.command(
+    "build",
+    cls=Command,
+    examples=(
+        "waypost snapshot build",
+        "waypost snapshot build --data /var/lib/waypost --json",
+        "waypost snapshot build --processes 1 --memory 64m",
+        "waypost snapshot build --from stations.geojson --from benches.parquet",
+    ),
+)
+@click.option("--processes", type=click.IntRange(1, 1024), metavar="N", help="Processes at work (default: one a core).")
+@click.option(
+    "--memory", metavar="SIZE", callback=_read_size, help="Places held at once, by all of them (default: 256m)."
+)
+@click.option(
+    "--from",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Take places from this GeoJSON, NDJSON or GeoParquet, and not from the store; may be given again.",
+)
+@json_option
+@with_settings
+def build(load: Load, processes: int | None, memory: int | None, files: tuple[Path, ...], *, as_json: bool) -> None:
+    """Compile all places into a new generation and publish it.
+
+    Servers move to it between two requests. The same places give the same generation, which is then not built again;
+    neither the number of processes nor the memory changes a byte of it.
+    """
+    settings = load()
+    work = _from_files(settings, files, processes, memory) if files else _from_store(settings, processes, memory)
+    manifest = asyncio.run(work)
+    if as_json:
+        print_json(manifest)
+        return
+    click.echo(manifest.generation)
+    say(f"{manifest.count} places in {settings.snapshots / manifest.generation}")
+    if not manifest.count and not files:
+        say("the store is empty; next: waypost import run --source ocm --country DE,FR")
+
+
+async def _from_store(settings: "Settings", processes: int | None, memory: int | None) -> "Manifest":
+    from waypost.bootstrap import open_stores
+    from waypost.cli.progress import counting
+    from waypost.roles.snapshots import Means, build_snapshot
+
+    async with open_stores(settings, must_exist=True) as stores:
+        count = await stores.places.count()
+        with counting("places", count) as on_progress:
+            return await build_snapshot(settings, stores, on_progress, Means.choose(processes, memory, count))
+
+
+async def _from_files(
+    settings: "Settings", files: tuple[Path, ...], processes: int | None, memory: int | None
+) -> "Manifest":
+    from waypost.cli.progress import counting
+    from waypost.roles.snapshots import Means, build_from_files, guess_places
+
+    means = Means.choose(processes, memory, guess_places(files))
+    with counting("places", None) as on_progress:
+        return await build_from_files(settings, files, on_progress, means)

@@ -1,0 +1,144 @@
+"""A process of a snapshot's build: it does the tasks that the process which started it writes to its standard input.
+
+Each task is a line of JSON, and so is each answer: how many places have been read, now and then, and in the end what
+came of the task. It ends when there is nothing more to read, and with its parent.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+
+from waypost.bootstrap import Stores, open_stores, read_file_part
+from waypost.kernel.errors import WaypostError
+from waypost.places.file_part import FilePart
+from waypost.places.place import Place
+from waypost.places.store import Part
+from waypost.roles.crew import end_with
+from waypost.serving.building.runs import Run, RunWriter
+from waypost.serving.building.sections import Step, perform
+from waypost.serving.format import Section
+from waypost.settings import Settings, load_settings
+from waypost.telemetry.logs import configure_logs
+
+
+class Read(msgspec.Struct, frozen=True, tag=True):
+    """Read a part of the store or of a file, and write it to runs in the workplace whose names begin with `name`."""
+
+    part: Part | FilePart
+    name: str
+    memory: int
+
+
+class Do(msgspec.Struct, frozen=True, tag=True):
+    step: Step
+
+
+class Task(msgspec.Struct, frozen=True):
+    place: str
+    work: Read | Do
+
+
+class Counted(msgspec.Struct, frozen=True, tag=True):
+    """Places read since the last answer."""
+
+    places: int
+
+
+class Done(msgspec.Struct, frozen=True, tag=True):
+    runs: tuple[Run, ...] = ()
+    section: Section | None = None
+
+
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    """An error of ours, by the name of its class."""
+
+    kind: str
+    message: str
+    next_step: str | None
+
+
+class Impossible(msgspec.Struct, frozen=True, tag=True):
+    """What the system said."""
+
+    number: int
+    reason: str
+
+
+Answer = Counted | Done | Refused | Impossible
+_task = msgspec.json.Decoder(Task)
+
+
+class Builder:
+    """Does tasks. The store is opened with the first task that needs it, unless it is open already."""
+
+    def __init__(self, settings: Settings, stores: Stores | None = None) -> None:
+        self._settings = settings
+        self._stores = stores
+        self._stack = AsyncExitStack()
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+    async def do(self, task: Task, on_count: Callable[[int], None]) -> Done:
+        match task.work:
+            case Do(step):
+                return Done(section=perform(step, Path(task.place)))
+            case Read(part, name, memory):
+                writer = RunWriter(Path(task.place), name, memory)
+                async for batch in self.batches(part):
+                    writer.add(batch)
+                    on_count(len(batch))
+                writer.flush()
+                return Done(runs=tuple(writer.runs))
+
+    async def batches(self, part: Part | FilePart) -> AsyncIterator[Sequence[Place]]:
+        if isinstance(part, Part):
+            if self._stores is None:
+                self._stores = await self._stack.enter_async_context(open_stores(self._settings, must_exist=True))
+            async for batch in self._stores.places.scan(part=part):
+                yield batch
+        else:
+            for places in read_file_part(part, self._settings):
+                yield places
+
+
+async def answer(settings: Settings) -> None:
+    builder = Builder(settings)
+    try:
+        for line in sys.stdin.buffer:
+            try:
+                _say(await builder.do(_task.decode(line), lambda places: _say(Counted(places))))
+            except WaypostError as error:
+                _say(Refused(type(error).__qualname__, str(error), error.next_step))
+            except OSError as error:
+                _say(Impossible(error.errno or 0, error.strerror or str(error)))
+    finally:
+        await builder.close()
+
+
+def _say(answered: Answer) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(answered) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def main(parent: str, config: str = "") -> None:
+    # Ctrl-C reaches all processes of a terminal; what becomes of us is for the one that started us to say.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with(int(parent))
+    settings = load_settings({}, file=config or None)
+    configure_logs(settings.telemetry.level)
+    try:
+        asyncio.run(answer(settings))
+    except BrokenPipeError:
+        # Nobody is left to be answered, not even at exit.
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

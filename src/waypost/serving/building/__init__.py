@@ -1,0 +1,1 @@
+"""From places in any order to the files of a generation."""

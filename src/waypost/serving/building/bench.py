@@ -1,0 +1,113 @@
+"""Where a generation is made: a workplace, the runs in it, and how what becomes of them is published."""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from waypost.serving import format as layout
+from waypost.serving.building.sections import Stages, compose
+from waypost.serving.durable import sync_folder, write_file
+from waypost.serving.format import LISTS, Manifest, Section, SnapshotBroken, SnapshotNotWritten, SnapshotTooNew
+from waypost.serving.reading.reader import Generation
+from waypost.serving.shelf import Shelf
+
+if TYPE_CHECKING:
+    from waypost.serving.building.runs import Run
+
+
+class Bench:
+    """Made when its first place arrives, and gone with `clear`, unless it was published.
+
+    `attribution` says, by source, whom to name where its places are shown.
+    """
+
+    def __init__(self, folder: Path, attribution: Mapping[str, str] | None = None) -> None:
+        self.runs: list[Run] = []
+        # How much of the places has been read, of all that there are.
+        self.part_read = 1.0
+        self._shelf = Shelf(folder)
+        self._attribution = attribution or {}
+        self._stack = ExitStack()
+        self._place: Path | None = None
+
+    @property
+    def place(self) -> Path:
+        if self._place is None:
+            self._place = self._stack.enter_context(self._shelf.workplace())
+        return self._place
+
+    def clear(self) -> None:
+        self._stack.close()
+        self._place = None
+        self.runs = []
+
+    def compose(self, *, processes: int, memory: int) -> Stages:
+        return compose(self.place, self.runs, processes=processes, memory=memory)
+
+    def publish(self, sections: tuple[Section, ...], now: datetime) -> Manifest:
+        """Makes the sections a generation and the current one, unless the current one already says the same."""
+        manifest = self._manifest(sections, now)
+        write_file(self.place / layout.MANIFEST, [layout.encode_manifest(manifest)])
+        sync_folder(self.place)
+        with self._shelf.changing():
+            same = self._same(manifest)
+            if same is None:
+                self._shelf.publish(self.place, manifest.generation)
+        return same or manifest
+
+    @contextmanager
+    def telling(self, held: Callable[[], int] = lambda: 0) -> Iterator[None]:
+        """What the disk refuses is told with what is needed: the runs, and about as much for the sections.
+
+        `held` are bytes that will be in runs and are not yet.
+        """
+        try:
+            yield
+        except OSError as error:
+            needed = 2 * round((self._written() + held()) / self.part_read)
+            self.clear()
+            raise _not_written(self._shelf.folder, needed, error) from error
+
+    def _written(self) -> int:
+        """Bytes of runs, also of those that are not whole."""
+        if self._place is None:
+            return 0
+        sizes = [path.stat().st_size for path in self._place.glob("*.run")]
+        return max(sum(sizes), sum(run.size for run in self.runs))
+
+    def _manifest(self, sections: tuple[Section, ...], now: datetime) -> Manifest:
+        sources = tuple(sorted({source for run in self.runs for source in run.sources}))
+        attribution = tuple(self._attribution[source] for source in sources if source in self._attribution)
+        return Manifest(
+            format=layout.VERSION,
+            generation=layout.generation_name(now, sections, attribution),
+            created_at=now.astimezone(UTC),
+            count=sum(run.count for run in self.runs),
+            sources=sources,
+            attribution=attribution,
+            values={field: int(np.fromfile(self.place / name, "<u8", 1)[0]) for field, name in LISTS.items()},
+            sections=sections,
+        )
+
+    def _same(self, manifest: Manifest) -> Manifest | None:
+        """The current generation's manifest, if it says the same and is whole: a damaged one is built again."""
+        try:
+            path = self._shelf.current()
+            if path is None or not layout.read_manifest(path).same_content(manifest):
+                return None
+            return Generation.open(path).manifest
+        except (SnapshotBroken, SnapshotTooNew):
+            return None
+
+
+def _not_written(folder: Path, needed: int, error: OSError) -> SnapshotNotWritten:
+    message = f"the snapshot needs about {needed:,} bytes in {folder} and could not be written: {error.strerror}"
+    try:
+        return SnapshotNotWritten(f"{message} ({shutil.disk_usage(folder).free:,} bytes are free)")
+    except OSError:
+        return SnapshotNotWritten(message)

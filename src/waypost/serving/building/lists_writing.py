@@ -1,0 +1,106 @@
+"""Writing files of lists: the values of a field, each with the rows that have it."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from waypost.serving.format import ALIGNMENT, Lists
+
+RowNumbers = NDArray[np.uint32]
+Pairs = NDArray[np.uint64]
+_ROW_BITS = np.uint64(32)
+# Bytes that a value takes in a dictionary, and a pair in its arrays, about.
+_VALUE, _PAIR = 160, 8
+
+
+class Listed(msgspec.Struct, frozen=True, eq=False):
+    """Values, ascending, with the number of rows of each; and all their rows, one value's after the other's."""
+
+    values: Sequence[bytes]
+    counts: NDArray[np.uint64]
+    rows: RowNumbers
+
+    @property
+    def layout(self) -> Lists:
+        return Lists(len(self.values), len(self.rows), sum(map(len, self.values)))
+
+    def pieces(self) -> Iterator[bytes]:
+        """The file, part by part."""
+        sizes = np.fromiter(map(len, self.values), dtype=np.uint64, count=len(self.values))
+        yield from opening(self.layout)
+        yield from padded(starts(sizes).tobytes())
+        yield from padded(starts(self.counts).tobytes())
+        yield from padded(b"".join(self.values))
+        yield self.rows.astype("<u4").tobytes()
+
+
+class Field:
+    """One field's values as places come: a number for each value, and pairs of these numbers and rows."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._hits = array("I")
+        self._rows = array("I")
+
+    @property
+    def held(self) -> int:
+        return _VALUE * len(self._numbers) + _PAIR * len(self._hits)
+
+    @property
+    def values(self) -> list[str]:
+        # Text in order is in the order of its UTF-8 bytes too.
+        return sorted(self._numbers)
+
+    def add(self, row: int, *values: str) -> None:
+        numbers, hits, rows = self._numbers, self._hits, self._rows
+        for value in values:
+            hits.append(numbers.setdefault(value, len(numbers)))
+            rows.append(row)
+
+    def listed(self, place_of: RowNumbers) -> Listed:
+        """With each row replaced by the one that `place_of` says."""
+        values = self.values
+        ranks = np.empty(len(values), dtype=np.uint32)
+        ranks[[self._numbers[value] for value in values]] = np.arange(len(values), dtype=np.uint32)
+        hits, rows = np.frombuffer(self._hits, dtype=np.uint32), np.frombuffer(self._rows, dtype=np.uint32)
+        return listed([value.encode() for value in values], pair(ranks[hits], place_of[rows]))
+
+
+def pair(hits: RowNumbers, rows: RowNumbers) -> Pairs:
+    """Numbers of values and rows as one number each, which sort by value, then by row."""
+    pairs: Pairs = hits.astype(np.uint64)
+    pairs <<= _ROW_BITS
+    pairs |= rows
+    return pairs
+
+
+def listed(values: Sequence[bytes], pairs: Pairs) -> Listed:
+    """From pairs in any order, which are sorted in place; a pair that comes twice counts once."""
+    pairs.sort()
+    is_again = pairs[1:] == pairs[:-1]
+    if is_again.any():
+        pairs = np.concatenate((pairs[:1], pairs[1:][~is_again]))
+    ends = np.searchsorted(pairs, np.arange(len(values) + 1, dtype=np.uint64) << _ROW_BITS)
+    return Listed(values, np.diff(ends).astype(np.uint64), pairs.astype(np.uint32))
+
+
+def starts(sizes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Where each part begins, and at the end where the last one ends."""
+    found = np.zeros(len(sizes) + 1, dtype="<u8")
+    np.cumsum(sizes, out=found[1:])
+    return found
+
+
+def opening(where: Lists) -> Iterator[bytes]:
+    """The header of a file of lists."""
+    return padded(np.array([where.values, where.rows, where.text_bytes, 0], dtype="<u8").tobytes())
+
+
+def padded(part: bytes) -> Iterator[bytes]:
+    """A part, and what it lacks to the place where the next one may begin."""
+    yield part
+    if rest := -len(part) % ALIGNMENT:
+        yield bytes(rest)

@@ -1,0 +1,86 @@
+"""What stands on a shelf, and what one generation on it is made of."""
+
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from waypost.kernel.errors import NotFound
+from waypost.serving.format import MANIFEST, Manifest, SnapshotBroken, SnapshotTooNew, read_manifest
+from waypost.serving.shelf import Shelf
+
+
+class NoOlderGeneration(NotFound):
+    """There is nothing to compare the current generation with."""
+
+    slug = "no-older-generation"
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """A generation on the shelf; of one whose manifest cannot be read, the name and the `problem` alone."""
+
+    generation: str
+    current: bool
+    created_at: datetime | None = None
+    places: int | None = None
+    size: int | None = None
+    problem: str | None = None
+
+
+class Described(msgspec.Struct, frozen=True, kw_only=True):
+    """`size` is what all files take, in bytes; each with its own is in the manifest."""
+
+    path: str
+    current: bool
+    size: int
+    manifest: Manifest
+
+
+def list_generations(shelf: Shelf) -> list[Standing]:
+    """Oldest first."""
+    current = _current(shelf)
+    return [_standing(path, is_current=path == current) for path in shelf.generations()]
+
+
+def describe(shelf: Shelf, name: str | None) -> Described:
+    path = shelf.find(name)
+    manifest = read_manifest(path)
+    return Described(path=str(path), current=path == _current(shelf), size=_size(path, manifest), manifest=manifest)
+
+
+def before_current(shelf: Shelf) -> Path:
+    """The youngest of the generations that are older than the current one."""
+    current = shelf.find()
+    older = [path for path in shelf.generations() if path.name < current.name]
+    if not older:
+        raise NoOlderGeneration(
+            f"there is no older generation than {current.name} in {shelf.folder}",
+            next_step="name two: waypost snapshot diff A B; waypost snapshot list shows them",
+        )
+    return older[-1]
+
+
+def _standing(path: Path, *, is_current: bool) -> Standing:
+    try:
+        manifest = read_manifest(path)
+        return Standing(
+            generation=path.name,
+            current=is_current,
+            created_at=manifest.created_at,
+            places=manifest.count,
+            size=_size(path, manifest),
+        )
+    except (SnapshotBroken, SnapshotTooNew, OSError) as error:
+        return Standing(generation=path.name, current=is_current, problem=str(error))
+
+
+def _size(path: Path, manifest: Manifest) -> int:
+    return (path / MANIFEST).stat().st_size + sum(section.size for section in manifest.sections)
+
+
+def _current(shelf: Shelf) -> Path | None:
+    """A damaged CURRENT names none, and must not hide what there is."""
+    try:
+        return shelf.current()
+    except SnapshotBroken:
+        return None

@@ -1,0 +1,1 @@
+"""Bringing generations from another machine."""

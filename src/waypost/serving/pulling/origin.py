@@ -1,0 +1,62 @@
+"""Where generations are brought from: the port, and what can go wrong there."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+import msgspec
+
+from waypost.kernel.errors import AskedWrongly, NotFound, TerminalError, TransientError
+
+
+class BadOrigin(AskedWrongly):
+    """The address is none from which snapshots can be pulled."""
+
+    slug = "bad-origin"
+
+
+class OriginAway(TransientError):
+    """The server with the snapshots does not answer, fails, or is too slow."""
+
+    slug = "origin-away"
+
+
+class OriginBroken(TerminalError):
+    """What the server has is no snapshot that can be used: damaged, incomplete, or dangerous."""
+
+    slug = "origin-broken"
+
+
+class NotAtOrigin(NotFound):
+    """The server has no snapshot, or not this one."""
+
+    slug = "not-at-origin"
+
+
+class Arriving(msgspec.Struct, frozen=True):
+    """A file on its way, from byte `start` on: an origin that cannot begin in the middle begins at 0.
+
+    `size` is that of the whole file, as far as the origin tells; `tag` is its name for just these bytes.
+    """
+
+    start: int
+    size: int | None
+    tag: str | None
+    chunks: AsyncGenerator[bytes, None]
+
+
+class Origin(Protocol):
+    """A folder of snapshots elsewhere. Every call may raise the errors above, and ends in bounded time."""
+
+    @property
+    def url(self) -> str:
+        """For people, without secrets."""
+        ...
+
+    async def read(self, path: str, most: int) -> bytes:
+        """A small file; one with more than `most` bytes is OriginBroken."""
+        ...
+
+    def open(self, path: str, start: int, tag: str | None) -> AbstractAsyncContextManager[Arriving]:
+        """A file from byte `start` on, or from its beginning if it has another tag than this by now."""
+        ...

@@ -1,0 +1,60 @@
+"""Sets of rows as ascending arrays: what is in several of them, or in one of them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.uint32]
+Mask = NDArray[np.bool_]
+
+NO_ROWS: Rows = np.empty(0, dtype=np.uint32)
+# From this part of all rows on, a mark for each row is cheaper than sorting and searching.
+_MANY = 16
+
+
+def union(rows: Rows, count: int) -> Rows:
+    """Each of these rows, which come in no order and may come twice, once and ascending."""
+    if len(rows) > count // _MANY:
+        return marked(rows, count).nonzero()[0].astype(np.uint32)
+    ordered = np.sort(rows)
+    first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
+def marked(rows: Rows, count: int) -> Mask:
+    marks: Mask = np.zeros(count, dtype=np.bool_)
+    marks[rows] = True
+    return marks
+
+
+def among(rows: Rows, others: Rows, count: int) -> Mask:
+    """Which of these ascending rows are among the others, which ascend too."""
+    if not len(others):
+        return np.zeros(len(rows), dtype=np.bool_)
+    if len(rows) > count // _MANY:
+        return marked(others, count)[rows]
+    if len(others) * _MANY < len(rows):
+        return _few_among(rows, others)
+    at = others.searchsorted(rows)
+    at[at == len(others)] = 0
+    found: Mask = others[at] == rows
+    return found
+
+
+def _few_among(rows: Rows, others: Rows) -> Mask:
+    """The same, by looking for the others, of which there are few."""
+    at = rows.searchsorted(others)
+    inside = at < len(rows)
+    at, others = at[inside], others[inside]
+    found: Mask = np.zeros(len(rows), dtype=np.bool_)
+    found[at[rows[at] == others]] = True
+    return found
+
+
+def among_any(rows: Rows, sets: Sequence[Rows], count: int) -> Mask:
+    found = among(rows, sets[0], count)
+    for others in sets[1:]:
+        found |= among(rows, others, count)
+    return found

@@ -1,0 +1,48 @@
+"""Which web pages of other sites may read places; links are never theirs to read or make."""
+
+from collections.abc import Mapping
+
+from starlette.types import Scope
+
+from waypost.web.heads import Header
+
+Headers = tuple[Header, ...]
+
+_OPEN = ("/v1/places", "/collections", "/conformance", "/tiles/", "/openapi.json")
+_EXPOSED = b"ETag, Content-Length"
+_PREFLIGHT: Headers = (
+    (b"access-control-allow-methods", b"GET, HEAD"),
+    (b"access-control-allow-headers", b"If-None-Match"),
+    (b"access-control-max-age", b"86400"),
+    (b"content-length", b"0"),
+)
+
+
+class Cors:
+    """For these origins, such as https://map.example.org, or for all of them with `*`; for none when empty."""
+
+    def __init__(self, origins: tuple[str, ...]) -> None:
+        self._all = "*" in origins
+        self.is_open = bool(origins)
+        self._origins = {origin.encode() for origin in origins}
+
+    def headers(self, path: str, asked: Mapping[bytes, bytes]) -> Headers:
+        if not self.is_open or not (path == "/" or path.startswith(_OPEN)):
+            return ()
+        if self._all:
+            return (b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", _EXPOSED)
+        origin = asked.get(b"origin", b"")
+        if origin not in self._origins:
+            return ((b"vary", b"Origin"),)
+        return (
+            (b"vary", b"Origin"),
+            (b"access-control-allow-origin", origin),
+            (b"access-control-expose-headers", _EXPOSED),
+        )
+
+    def preflight(self, scope: Scope, asked: Mapping[bytes, bytes]) -> Headers | None:
+        """What to answer a browser that asks beforehand; nothing where it is not for us to answer."""
+        if scope["method"] != "OPTIONS" or b"access-control-request-method" not in asked:
+            return None
+        allowed = self.headers(scope["path"], asked)
+        return _PREFLIGHT if any(name == b"access-control-allow-origin" for name, _ in allowed) else None

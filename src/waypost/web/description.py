@@ -1,0 +1,57 @@
+"""The API's description as OpenAPI 3.0, which OGC API Features asks for; FastAPI writes 3.1."""
+
+from typing import Any
+
+from fastapi import FastAPI
+
+_PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string", "description": "urn:waypost: and a stable slug"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "parameter": {"type": "string", "description": "the parameter at fault, where there is one"},
+    },
+}
+
+
+def describe(app: FastAPI) -> None:
+    """Written once, when all routes are there."""
+    app.openapi_version = "3.0.3"
+    _describe_problems(app.openapi())
+    app.openapi_schema = _as_3_0(app.openapi())
+
+
+def _describe_problems(description: dict[str, Any]) -> None:
+    """FastAPI would promise 422 and a form of its own, where we answer 400 and a problem."""
+    answer = {
+        "description": "A problem",
+        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+    for operation in (each for methods in description["paths"].values() for each in methods.values()):
+        operation["responses"].pop("422", None)
+        operation["responses"]["default"] = answer
+    schemas = description.setdefault("components", {}).setdefault("schemas", {})
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    schemas["Problem"] = _PROBLEM
+
+
+def _as_3_0(part: Any) -> Any:
+    """What may be null is `nullable` there, and a schema has one `example`."""
+    if isinstance(part, list):
+        return [_as_3_0(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    written = {name: _as_3_0(each) for name, each in part.items()}
+    options = written.get("anyOf")
+    if isinstance(options, list) and {"type": "null"} in options:
+        others = [each for each in options if each != {"type": "null"}]
+        del written["anyOf"]
+        written |= others[0] if len(others) == 1 else {"anyOf": others}
+        written["nullable"] = True
+    if isinstance(examples := written.pop("examples", None), list):
+        written["example"] = examples[0]
+    return written

@@ -1,0 +1,17 @@
+"""Headers as they are written: most answers share them, so that each set is put into bytes once."""
+
+from functools import lru_cache
+
+import msgspec
+
+Header = tuple[bytes, bytes]
+
+
+class Head(msgspec.Struct, frozen=True):
+    headers: tuple[Header, ...]
+    written: bytes
+
+
+@lru_cache(1024)
+def head_of(*headers: Header) -> Head:
+    return Head(headers, b"".join(b"%b: %b\r\n" % header for header in headers))

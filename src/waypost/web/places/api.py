@@ -1,0 +1,176 @@
+"""Answers to questions about places, made of slices of one generation.
+
+What the methods of `PlacesApi` say about themselves is what the API's description says about their routes.
+"""
+
+from typing import Any
+
+import msgspec
+
+from waypost.kernel.errors import NotFound, TerminalError
+from waypost.places.place import read_id
+from waypost.serving.reading.query import Query
+from waypost.serving.reading.reader import Generation
+from waypost.serving.reading.selected import Selected
+from waypost.serving.shelf import LiveGeneration
+from waypost.web.places import pages
+from waypost.web.places.answer import Answer, Chunk
+from waypost.web.places.asking import Asking
+from waypost.web.places.collection import collection, following, forms, own
+from waypost.web.places.giving import FEATURE, ITEM, JSON, PAGE, Look, give
+from waypost.web.places.negotiation import wants_html
+from waypost.web.places.parameters import (
+    DEFAULT_LIMIT,
+    FORM,
+    GENERATION,
+    BadParameter,
+    Parameters,
+    counting,
+    listing,
+    query_fields,
+)
+
+ITEMS, PLACES = "/collections/places/items", "/v1/places"
+
+Values = dict[str, Any]
+
+
+class UnknownPlace(NotFound):
+    """No place has this id."""
+
+    slug = "unknown-place"
+
+
+class GenerationGone(TerminalError):
+    """The generation that was asked for is not there any more; begin again without naming one."""
+
+    slug = "generation-gone"
+    http_status = 410
+
+
+class NotOpen(Exception):
+    """The generation is not open, and opening it takes longer than the event loop may wait."""
+
+    def __init__(self, generation: str) -> None:
+        super().__init__(generation)
+        self.generation = generation
+
+
+class PlacesApi:
+    def __init__(self, live: LiveGeneration, *, most: int) -> None:
+        self.live = live
+        self._default = min(DEFAULT_LIMIT, most)
+        self.for_list = listing(most)
+        self.for_items = listing(most, [FORM])
+        self.for_place = Parameters(GENERATION)
+        self.for_item = Parameters(GENERATION, FORM)
+        self.for_counts = counting(most)
+
+    def place(self, asking: Asking, place: str) -> Answer:
+        """A place as a GeoJSON Feature, by its id or its external id (such as `ocm:2388`)."""
+        values = self.for_place.read(asking.query) if asking.query else {}
+        generation = self.choose(values)
+        feature = _find(generation, place)
+        return give(asking, generation, _pinned(FEATURE, values), lambda: [feature])
+
+    def item(self, asking: Asking, place: str) -> Answer:
+        """A place as a GeoJSON Feature with links, or as a page; by its id or its external id."""
+        values = self.for_item.read(asking.query)
+        generation = self.choose(values)
+        feature = _find(generation, place)
+        path = f"{ITEMS}/{read_id(place)}"
+
+        def page() -> list[Chunk]:
+            return [pages.item(asking, path, feature).encode()]
+
+        def body() -> list[Chunk]:
+            above = {"rel": "collection", "type": "application/json", "href": f"{asking.base}/collections/places"}
+            return [feature[:-1], b',"links":', msgspec.json.encode([*forms(asking, path), above]), b"}"]
+
+        return _either(asking, generation, values, page, body)
+
+    def places(self, asking: Asking) -> Answer:
+        """Places as a GeoJSON FeatureCollection: in a box, near a point, by text, and by what they are."""
+        values = self.for_list.read(asking.query)
+        generation = self.choose(values)
+        query = _read(values)
+
+        def body() -> list[Chunk]:
+            found = self._select(generation, query, values)
+            return collection(found, generation, own(asking, PLACES) + following(asking, PLACES, generation, found))
+
+        return give(asking, generation, _pinned(FEATURE, values), body)
+
+    def items(self, asking: Asking) -> Answer:
+        """Places as a GeoJSON FeatureCollection or as a page; what can be asked is the same as of `/v1/places`."""
+        values = self.for_items.read(asking.query)
+        generation = self.choose(values)
+        query = _read(values)
+
+        def page() -> list[Chunk]:
+            found = self._select(generation, query, values)
+            return [pages.items(asking, ITEMS, found, following(asking, ITEMS, generation, found)).encode()]
+
+        def body() -> list[Chunk]:
+            found = self._select(generation, query, values)
+            return collection(found, generation, forms(asking, ITEMS) + following(asking, ITEMS, generation, found))
+
+        return _either(asking, generation, values, page, body)
+
+    def counts(self, asking: Asking) -> Answer:
+        """How many places there are for each value of a field, most first; filters are those of `/v1/places`."""
+        values = self.for_counts.read(asking.query)
+        generation = self.choose(values)
+        query = _read(values)
+
+        def body() -> list[Chunk]:
+            counted = generation.counts(values["by"], query)
+            shown = [{"value": value, "count": count} for value, count in counted[: self._limit(values)]]
+            return [msgspec.json.encode({"by": values["by"], "values": len(counted), "counts": shown})]
+
+        return give(asking, generation, _pinned(JSON, values), body)
+
+    def choose(self, values: Values) -> Generation:
+        """The generation to answer from. Whatever else is asked of it, it is asked of this one alone."""
+        name = values.get("generation")
+        if name is None:
+            return self.live.generation
+        found = self.live.kept(name)
+        if found is None:
+            raise NotOpen(name)
+        return found
+
+    def _limit(self, values: Values) -> int:
+        return int(values.get("limit", self._default))
+
+    def _select(self, generation: Generation, query: Query, values: Values) -> Selected:
+        return generation.select(query, limit=self._limit(values), start=values.get("cursor", 0))
+
+
+def is_html(asking: Asking, values: Values) -> bool:
+    form = values.get("f")
+    return form == "html" if form else wants_html(asking.headers.get(b"accept", b""))
+
+
+def _either(asking: Asking, generation: Generation, values: Values, page: Any, body: Any) -> Answer:
+    look, made = (PAGE, page) if is_html(asking, values) else (ITEM, body)
+    return give(asking, generation, _pinned(look, values), made)
+
+
+def _pinned(look: Look, values: Values) -> Look:
+    return look._replace(pinned=True) if "generation" in values else look
+
+
+def _find(generation: Generation, place: str) -> memoryview:
+    feature = generation.get(read_id(place))
+    if feature is None:
+        raise UnknownPlace(f"there is no place {place[:80]!r}")
+    return feature
+
+
+def _read(values: Values) -> Query:
+    if "cursor" in values and "generation" not in values:
+        raise BadParameter(
+            "cursor: rows are those of one generation, so it needs generation; follow the link next", parameter="cursor"
+        )
+    return Query(**query_fields(values))

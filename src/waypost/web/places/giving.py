@@ -1,0 +1,80 @@
+"""How an answer leaves: with its headers, compressed where that is wanted, and not at all where the client has it."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from waypost.serving.reading.reader import Generation
+from waypost.web.compression import ENCODINGS, LEAST, choose, compress
+from waypost.web.heads import Head, Header, head_of
+from waypost.web.places import pages
+from waypost.web.places.answer import LARGE, Answer, Chunk
+from waypost.web.places.asking import Asking
+
+_FRESH = b"no-cache"
+_FOR_GOOD = b"public, max-age=86400, immutable"
+
+
+class Look(NamedTuple):
+    """How an answer looks from outside, whatever is in it; `pinned` when its generation was asked for by name."""
+
+    kind: bytes
+    form: str = ""
+    by_accept: bool = False
+    pinned: bool = False
+
+
+FEATURE = Look(b"application/geo+json")
+ITEM = Look(b"application/geo+json", by_accept=True)
+PAGE = Look(b"text/html; charset=utf-8", form="-html", by_accept=True)
+JSON = Look(b"application/json")
+
+
+def give(asking: Asking, generation: Generation, look: Look, body: Callable[[], list[Chunk]]) -> Answer:
+    """Where the client has it already, the body is not even made."""
+    known = asking.headers.get(b"if-none-match")
+    if known and (tag := _known(known, generation.name + look.form)):
+        return Answer(304, head_of(*_kept(look), (b"etag", tag.encode())), [], 0)
+    return finish(asking, body(), look, generation.name)
+
+
+def finish(asking: Asking, chunks: list[Chunk], look: Look, generation: str | None) -> Answer:
+    """Compressed, if that is wanted and pays. Without a generation it has no tag: it changes with a release."""
+    size = sum(map(len, chunks))
+    if size < LEAST or not (accepted := asking.headers.get(b"accept-encoding")) or not (encoding := choose(accepted)):
+        return Answer(200, _head(look, generation, None), chunks, size)
+    head = _head(look, generation, encoding)
+    if size > LARGE:
+        return Answer(200, head, chunks, size, encoding)
+    packed = compress(encoding, b"".join(chunks))
+    return Answer(200, head, [packed], len(packed))
+
+
+@lru_cache(256)
+def _head(look: Look, generation: str | None, encoding: str | None) -> Head:
+    headers = [*_kept(look), (b"content-type", look.kind)]
+    if encoding:
+        headers.append((b"content-encoding", encoding.encode()))
+    if generation:
+        tag = "-".join((generation + look.form, *([encoding] if encoding else [])))
+        headers.append((b"etag", f'"{tag}"'.encode()))
+    if look.kind == PAGE.kind:
+        headers += pages.HEADERS
+    return head_of(*headers)
+
+
+def _kept(look: Look) -> list[Header]:
+    """Who may keep a copy, for how long, and of what it is one."""
+    return [
+        (b"cache-control", _FOR_GOOD if look.pinned else _FRESH),
+        (b"vary", b"Accept, Accept-Encoding" if look.by_accept else b"Accept-Encoding"),
+    ]
+
+
+def _known(if_none_match: bytes, name: str) -> str | None:
+    """Which of our tags the client's copy has, in whatever encoding; a proxy may have weakened it."""
+    ours = {f'"{name}"', *(f'"{name}-{encoding}"' for encoding in ENCODINGS)}
+    theirs = [each.strip().removeprefix("W/") for each in if_none_match.decode("latin-1").split(",")]
+    if theirs == ["*"]:
+        return f'"{name}"'
+    return next((each for each in theirs if each in ours), None)

@@ -1,0 +1,19 @@
+"""Which form of a resource a client wants: JSON for programs, HTML for people."""
+
+from waypost.web.compression import weight
+
+_JSON = ("application/geo+json", "application/json")
+
+
+def wants_html(accept: bytes) -> bool:
+    """Whether HTML is asked for by name, and no JSON is liked better, or as much and named before."""
+    if b"text/html" not in accept:
+        return False
+    weights: dict[str, float] = {}
+    for part in accept.decode("latin-1").lower().split(","):
+        name, *parameters = (each.strip() for each in part.split(";"))
+        quality = next((each for each in parameters if each.startswith("q=")), "")
+        weights.setdefault(name, weight(quality))
+    named = [name for name in weights if name in {"text/html", *_JSON} and weights[name] > 0]
+    # `max` keeps the first of equals, and a dictionary the order of the header.
+    return bool(named) and max(named, key=weights.__getitem__) == "text/html"

@@ -1,0 +1,109 @@
+"""The routes of places, as FastAPI describes them; what they answer is made by the same code as on the hot path."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+from starlette.types import Scope
+
+from waypost.kernel.errors import WaypostError
+from waypost.web.places import description as says
+from waypost.web.places.answer import Answer, Answered, problem_answer
+from waypost.web.places.api import GenerationGone, NotOpen, PlacesApi
+from waypost.web.places.asking import Asking
+from waypost.web.places.documents import Documents
+from waypost.web.places.parameters import Parameters
+from waypost.web.places.tiles import Tiles
+from waypost.web.routing import readable
+
+Handler = Callable[..., Answer]
+
+
+@dataclass(frozen=True)
+class PlaceRoute:
+    """`inside`: the parameters inside the path, described. The handler gets their values, in their order."""
+
+    path: str
+    handler: Handler
+    takes: Parameters
+    gives: says.Described
+    inside: tuple[says.Described, ...] = ()
+
+
+class Front:
+    """All that answers about places, with what turns a request into a question and an error into a problem."""
+
+    def __init__(self, api: PlacesApi, public_url: str) -> None:
+        self._api = api
+        self._public_url = public_url
+        self.tiles = Tiles(api)
+        self.documents = Documents(api, self.tiles)
+
+    def routes(self) -> list[PlaceRoute]:
+        api, docs, tiles = self._api, self.documents, self.tiles
+        items = "/collections/places/items"
+        # The order counts: `counts` is no place.
+        return [
+            PlaceRoute("/v1/places", api.places, api.for_list, says.COLLECTION),
+            PlaceRoute("/v1/places/counts", api.counts, api.for_counts, says.COUNTS),
+            PlaceRoute("/v1/places/{place}", api.place, api.for_place, says.FEATURE, (says.PLACE,)),
+            PlaceRoute("/conformance", docs.conformance, docs.formed, says.CONFORMANCE),
+            PlaceRoute("/collections", docs.collections, docs.formed, says.COLLECTIONS),
+            PlaceRoute("/collections/places", docs.collection, docs.formed, says.ABOUT),
+            PlaceRoute("/collections/places/schema", docs.schema, docs.plain, says.SCHEMA),
+            PlaceRoute("/collections/places/queryables", docs.queryables, docs.plain, says.SCHEMA),
+            PlaceRoute(items, api.items, api.for_items, says.COLLECTION | says.PAGE),
+            PlaceRoute(f"{items}/{{place}}", api.item, api.for_item, says.FEATURE | says.PAGE, (says.PLACE,)),
+            PlaceRoute("/tiles/places.json", docs.tiles, docs.plain, says.TILEJSON),
+            PlaceRoute("/tiles/{z}/{x}/{y}.mvt", tiles.tile, tiles.parameters, says.TILE, says.TILE_NUMBERS),
+        ]
+
+    def router(self) -> APIRouter:
+        router = APIRouter(tags=["places"])
+        for route in self.routes():
+            self._add(router, route)
+        return router
+
+    def _add(self, router: APIRouter, route: PlaceRoute) -> None:
+        async def endpoint(request: Request) -> Response:
+            return Answered(await self.answer(route.handler, request.scope, *request.path_params.values()))
+
+        readable(
+            router,
+            route.path,
+            endpoint,
+            name=route.handler.__name__,
+            description=route.handler.__doc__,
+            responses=says.answers(route.gives),
+            openapi_extra={"parameters": [*route.inside, *route.takes.described()]},
+        )
+
+    def asking(self, query: bytes, headers: Mapping[bytes, bytes], scheme: str) -> Asking:
+        return Asking(query, headers, scheme, self._public_url)
+
+    async def answer(self, handler: Handler, scope: Scope, *inside: str) -> Answer:
+        """An old generation that is still there is opened beside the event loop, and then asked again."""
+        asking = self.asking(scope["query_string"], dict(scope["headers"]), scope["scheme"])
+        try:
+            try:
+                return handler(asking, *inside)
+            except NotOpen as wanted:
+                await asyncio.to_thread(self._api.live.keep, wanted.generation)
+                return handler(asking, *inside)
+        except NotOpen as wanted:
+            gone = GenerationGone(
+                f"the generation {wanted.generation} is not there any more; begin again without `generation`"
+            )
+            return problem_answer(gone)
+        except WaypostError as error:
+            return problem_answer(error)
+
+    def answer_now(self, handler: Handler, asking: Asking, *inside: str) -> Answer | None:
+        """The same for who cannot wait: nothing where the answer needs a generation that is not open."""
+        try:
+            return handler(asking, *inside)
+        except NotOpen:
+            return None
+        except WaypostError as error:
+            return problem_answer(error)

@@ -1,0 +1,64 @@
+"""Vector tiles, and the document that says where they are (TileJSON)."""
+
+from typing import Any
+
+from waypost.serving.reading.tiles import DEEPEST, LAYER
+from waypost.web.places.answer import Answer
+from waypost.web.places.api import PlacesApi
+from waypost.web.places.asking import Asking
+from waypost.web.places.giving import Look, give
+from waypost.web.places.parameters import GENERATION, BadParameter, Parameters
+from waypost.web.places.reading import whole
+
+_TILE = Look(b"application/vnd.mapbox-vector-tile")
+# Past this, clients enlarge what they have. A tile is a street wide, and seldom has so many places that they are
+# clustered.
+_FINEST = 18
+_EDGE = 85.0511287798066
+_FIELDS = {
+    "id": "String",
+    "name": "String",
+    "status": "String",
+    "power_kw": "Number",
+    "country": "String",
+    "operator": "String",
+    "point_count": "Number",
+}
+
+
+class Tiles:
+    def __init__(self, api: PlacesApi) -> None:
+        self._api = api
+        self.parameters = Parameters(GENERATION)
+
+    def tile(self, asking: Asking, zoom: str, column: str, row: str) -> Answer:
+        """Places, or clusters of them where they are many, as a Mapbox Vector Tile."""
+        values = self.parameters.read(asking.query)
+        z = _number("z", zoom, DEEPEST)
+        last = 2**z - 1
+        x, y = _number("x", column, last), _number("y", row, last)
+        generation = self._api.choose(values)
+        look = _TILE._replace(pinned="generation" in values)
+        return give(asking, generation, look, lambda: [generation.tile(z, x, y)])
+
+    def about(self, asking: Asking) -> dict[str, Any]:
+        generation = self._api.live.generation
+        return {
+            "tilejson": "3.0.0",
+            "name": "Places",
+            "description": f"{generation.count:,} places",
+            "attribution": "; ".join(generation.manifest.attribution),
+            "scheme": "xyz",
+            "tiles": [f"{asking.base}/tiles/{{z}}/{{x}}/{{y}}.mvt"],
+            "minzoom": 0,
+            "maxzoom": _FINEST,
+            "bounds": [-180, -_EDGE, 180, _EDGE],
+            "vector_layers": [{"id": LAYER, "fields": _FIELDS}],
+        }
+
+
+def _number(name: str, text: str, most: int) -> int:
+    try:
+        return whole(0, most)(text)
+    except ValueError as error:
+        raise BadParameter(f"{name}: {error}", parameter=name) from None

@@ -1,0 +1,154 @@
+"""The measurement over HTTP: every system in turns, so that whatever else the machine does strikes everybody alike."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median_low
+
+import httpx
+
+from bench.importing.watching import RunFailed
+from bench.jobs.cpu import cpu_seconds, family
+from bench.places.load import Answered, Deck, Held, held, peak
+from bench.places.questions import BOX_LIMIT, KINDS, Kind, Question
+from bench.places.systems import Serving, System
+
+Say = Callable[[str], None]
+Up = Mapping[str, tuple[System, Serving]]
+OF_THE_PEAK = 0.7
+_LOOKED_AT = 200
+_COMPARED = 20
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long and how often; `connections` are tried for one second each before, and the best ones are used."""
+
+    connections: tuple[int, ...]
+    seconds: float
+    rounds: int
+    held_seconds: float
+    core: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One system and one kind of question; `pids` are the server's processes."""
+
+    deck: Deck
+    pids: list[int]
+
+
+@dataclass(frozen=True)
+class Peak:
+    """`busy` is how much of its core the server used: with less than all of it, somebody else was the bottleneck."""
+
+    answered: Answered
+    busy: float
+
+    @property
+    def per_second(self) -> float:
+        return self.answered.per_second
+
+
+@dataclass(frozen=True)
+class Found:
+    connections: int
+    peak: Peak
+    held: Held
+
+
+def answer_sizes(
+    url: str, paths: Mapping[Kind, Callable[[Question], str]], asked: Sequence[Question]
+) -> dict[Kind, int]:
+    """Bytes of an answer, on average."""
+    with httpx.Client(base_url=url, trust_env=False, headers={"Accept-Encoding": "identity"}, timeout=60) as client:
+        return {
+            kind: _mean([len(_get(client, ask(each))) for each in asked[:_LOOKED_AT]]) for kind, ask in paths.items()
+        }
+
+
+def check_agreement(up: Up, asked: Sequence[Question], *, to: str = "waypost") -> None:
+    """Whoever is compared gives the same places: one by its id, all in a box that is not cut off, the nearest."""
+    for kind in ("by id", "box of 100", "nearest 10"):
+        found = {name: _places(*each, kind, asked[:_COMPARED]) for name, each in up.items() if name != "nginx"}
+        for name, theirs in found.items():
+            if any(one != other for one, other in zip(theirs, found[to], strict=False) if len(other) < BOX_LIMIT):
+                raise RunFailed(f"{kind}: {name} gives other places than {to}")
+
+
+def measure(up: Up, asked: Sequence[Question], effort: Effort, say: Say) -> dict[Kind, dict[str, Found]]:
+    found: dict[Kind, dict[str, Found]] = {}
+    for kind in KINDS:
+        able = {name: each for name, each in up.items() if kind in each[0].paths}
+        everybody = {
+            name: Asked(Deck(running.url, [system.paths[kind](each) for each in asked]), family(running.pid))
+            for name, (system, running) in able.items()
+        }
+        found[kind] = _measure_kind(kind, everybody, effort, say)
+    return found
+
+
+def _measure_kind(kind: Kind, everybody: Mapping[str, Asked], effort: Effort, say: Say) -> dict[str, Found]:
+    connections = {name: _best(each.deck, effort) for name, each in everybody.items()}
+    peaks: dict[str, list[Peak]] = {name: [] for name in everybody}
+    for _ in range(effort.rounds):
+        for name, each in everybody.items():
+            peaks[name].append(_peak(each, connections[name], effort))
+    middle = {name: _middle(found) for name, found in peaks.items()}
+    holds: dict[str, list[Held]] = {name: [] for name in everybody}
+    for _ in range(effort.rounds):
+        for name, each in everybody.items():
+            # Nobody gains by hearing the same id from all at once, and nginx is always asked for the same file.
+            same_list = kind == "by id" or name == "nginx"
+            rate = OF_THE_PEAK * middle[name].per_second
+            holds[name].append(
+                held(each.deck, rate=rate, seconds=effort.held_seconds, core=effort.core, same_list=same_list)
+            )
+    for name, found in middle.items():
+        say(f"{kind}: {name} {found.per_second:,.0f}/s with {connections[name]} connections")
+    return {name: Found(connections[name], middle[name], _middle_held(holds[name])) for name in everybody}
+
+
+def _peak(asked: Asked, connections: int, effort: Effort) -> Peak:
+    before = cpu_seconds(asked.pids)
+    answered = peak(asked.deck, connections=connections, seconds=effort.seconds, core=effort.core)
+    return Peak(answered, (cpu_seconds(asked.pids) - before) / answered.seconds)
+
+
+def _best(deck: Deck, effort: Effort) -> int:
+    if len(effort.connections) == 1:
+        return effort.connections[0]
+    rates = {count: peak(deck, connections=count, seconds=1, core=effort.core) for count in effort.connections}
+    return max(rates, key=lambda count: rates[count].per_second)
+
+
+def _middle(found: Sequence[Peak]) -> Peak:
+    rate = median_low(each.per_second for each in found)
+    return next(each for each in found if each.per_second == rate)
+
+
+def _middle_held(found: Sequence[Held]) -> Held:
+    p99 = median_low(each.p99 for each in found)
+    return next(each for each in found if each.p99 == p99)
+
+
+def _places(system: System, running: Serving, kind: Kind, asked: Sequence[Question]) -> list[frozenset[str]]:
+    """The ids in each answer; nothing from whoever is not asked such things."""
+    if kind not in system.paths:
+        return []
+    with httpx.Client(base_url=running.url, trust_env=False, timeout=60) as client:
+        return [_ids(client.get(system.paths[kind](each)).raise_for_status().json()) for each in asked]
+
+
+def _ids(answer: dict[str, object]) -> frozenset[str]:
+    features = answer.get("features", [answer])
+    assert isinstance(features, list)
+    return frozenset(each["id"] for each in features)
+
+
+def _get(client: httpx.Client, path: str) -> bytes:
+    return client.get(path).raise_for_status().content
+
+
+def _mean(sizes: Sequence[int]) -> int:
+    return round(sum(sizes) / len(sizes))

@@ -1,7 +1,10 @@
 """The measurement over HTTP: every system in turns, so that whatever else the machine does strikes everybody alike."""
 
+import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median_low
 
 import httpx
@@ -17,17 +20,24 @@ Up = Mapping[str, tuple[System, Serving]]
 OF_THE_PEAK = 0.7
 _LOOKED_AT = 200
 _COMPARED = 20
+# A machine on which less than this part of a core is at work is still.
+_STILL = 0.25
+_LOOK_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long and how often; `connections` are tried for one second each before, and the best ones are used."""
+    """How long and how often; `connections` are tried for one second each before, and the best ones are used.
+
+    Before each measurement the machine should be still; `patience` is how many seconds to wait for that.
+    """
 
     connections: tuple[int, ...]
     seconds: float
     rounds: int
     held_seconds: float
     core: int
+    patience: float
 
 
 @dataclass(frozen=True)
@@ -101,6 +111,7 @@ def _measure_kind(kind: Kind, everybody: Mapping[str, Asked], effort: Effort, sa
             # Nobody gains by hearing the same id from all at once, and nginx is always asked for the same file.
             same_list = kind == "by id" or name == "nginx"
             rate = OF_THE_PEAK * middle[name].per_second
+            _settle(effort.patience)
             holds[name].append(
                 held(each.deck, rate=rate, seconds=effort.held_seconds, core=effort.core, same_list=same_list)
             )
@@ -109,7 +120,25 @@ def _measure_kind(kind: Kind, everybody: Mapping[str, Asked], effort: Effort, sa
     return {name: Found(connections[name], middle[name], _middle_held(holds[name])) for name in everybody}
 
 
+def _settle(patience: float) -> None:
+    """Whoever was asked before may still work, on the same core, on what nobody waits for any more."""
+    give_up = time.monotonic() + patience
+    busy = _busy_ticks()
+    while time.monotonic() < give_up:
+        time.sleep(_LOOK_SECONDS)
+        before, busy = busy, _busy_ticks()
+        if busy - before <= _STILL * _LOOK_SECONDS * os.sysconf("SC_CLK_TCK"):
+            return
+
+
+def _busy_ticks() -> int:
+    """Of all cores so far."""
+    user, nice, system, _idle, _waiting, *others = map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:])
+    return user + nice + system + sum(others[:3])
+
+
 def _peak(asked: Asked, connections: int, effort: Effort) -> Peak:
+    _settle(effort.patience)
     before = cpu_seconds(asked.pids)
     answered = peak(asked.deck, connections=connections, seconds=effort.seconds, core=effort.core)
     return Peak(answered, (cpu_seconds(asked.pids) - before) / answered.seconds)
@@ -118,7 +147,10 @@ def _peak(asked: Asked, connections: int, effort: Effort) -> Peak:
 def _best(deck: Deck, effort: Effort) -> int:
     if len(effort.connections) == 1:
         return effort.connections[0]
-    rates = {count: peak(deck, connections=count, seconds=1, core=effort.core) for count in effort.connections}
+    rates = {}
+    for count in effort.connections:
+        _settle(effort.patience)
+        rates[count] = peak(deck, connections=count, seconds=1, core=effort.core)
     return max(rates, key=lambda count: rates[count].per_second)
 
 

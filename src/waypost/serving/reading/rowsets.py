@@ -9,8 +9,12 @@ Rows = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
 
 NO_ROWS: Rows = np.empty(0, dtype=np.uint32)
-# From this part of all rows on, a mark for each row is cheaper than sorting and searching.
-_MANY = 16
+# From this part of all rows on, a mark for each row is cheaper than sorting them.
+_MANY = 8
+# Searching for a row takes as long as making so many marks, or looking at so many; clearing them is quicker still.
+_SEARCH, _CLEAR = 40, 32
+# Who has so many times fewer rows is looked for among the others.
+_FEWER = 16
 
 
 def union(rows: Rows, count: int) -> Rows:
@@ -33,9 +37,10 @@ def among(rows: Rows, others: Rows, count: int) -> Mask:
     """Which of these ascending rows are among the others, which ascend too."""
     if not len(others):
         return np.zeros(len(rows), dtype=np.bool_)
-    if len(rows) > count // _MANY:
+    few = min(len(rows), len(others) * _FEWER)
+    if few * _SEARCH > count // _CLEAR + len(others) + len(rows):
         return marked(others, count)[rows]
-    if len(others) * _MANY < len(rows):
+    if len(others) * _FEWER < len(rows):
         return _few_among(rows, others)
     at = others.searchsorted(rows)
     at[at == len(others)] = 0

@@ -23,7 +23,7 @@ DEEPEST = ORDER
 MOST_SINGLE = 500
 _GRID = 4
 _SAMPLE = 8
-_RECENT_BYTES = 8 * 2**20
+_RECENT_BYTES = 4 * 2**20
 _KEYS = ("id", "name", "status", "power_kw", "country", "operator", "point_count")
 
 Floats = NDArray[np.float64]

@@ -1,11 +1,14 @@
 """Generations for tests, built of invented places."""
 
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from waypost.places.place import Address, Attributes, Connector, Place
 from waypost.serving.building.builder import build
+from waypost.serving.reading.reader import Generation
 
 MORNING = datetime(2026, 11, 15, 9, 15, tzinfo=UTC)
 
@@ -35,3 +38,12 @@ def shelve(folder: Path, places: Iterable[Place], *, hours: int = 0) -> str:
     """Builds a generation so many hours after the morning; its name."""
     now = MORNING + timedelta(hours=hours)
     return build(places, folder, now=now, attribution={"sim": "Somebody's data"}).generation
+
+
+@contextmanager
+def generation_of(places: Iterable[Place]) -> Iterator[Generation]:
+    """Built of these places, and open."""
+    with tempfile.TemporaryDirectory() as folder:
+        generation = Generation.open(Path(folder) / build(places, Path(folder), now=MORNING).generation)
+        yield generation
+        generation.close()

@@ -3,24 +3,21 @@
 import json
 import math
 import os
-import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.snapshots import generation_of
 from waypost.places.place import Place, to_feature
-from waypost.serving.building.builder import build
 from waypost.serving.format import SECTIONS
 from waypost.serving.reading.boxes import BadBox, parse_box
 from waypost.serving.reading.query import Query
-from waypost.serving.reading.reader import Generation, feature_collection
+from waypost.serving.reading.reader import feature_collection
 
 NOW = datetime(2026, 11, 15, 9, 15, tzinfo=UTC)
 
@@ -47,14 +44,6 @@ def _quick_disk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
-
-
-@contextmanager
-def generation_of(places: list[Place]) -> Iterator[Generation]:
-    with tempfile.TemporaryDirectory() as folder:
-        generation = Generation.open(Path(folder) / build(places, Path(folder), now=NOW).generation)
-        yield generation
-        generation.close()
 
 
 def lies_in(place: Place, box: tuple[float, float, float, float]) -> bool:

@@ -1,12 +1,10 @@
 """Every question to a generation brings what a plain scan of the same places brings."""
 
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +22,7 @@ from support.plain_scan import (
     places_of,
     queries,
 )
+from support.snapshots import generation_of
 from waypost.places.place import Place, to_feature
 from waypost.serving.building.builder import build
 from waypost.serving.reading import conditions, inside, nearest, rowsets, selecting
@@ -56,14 +55,6 @@ def _bounds(request: pytest.FixtureRequest) -> Iterator[None]:
             patch.setattr(nearest, "_FEW", 2)
             patch.setattr(nearest, "_MOST_NEIGHBOURS", 3)
         yield
-
-
-@contextmanager
-def generation_of(places: list[Place]) -> Iterator[Generation]:
-    with tempfile.TemporaryDirectory() as folder:
-        generation = Generation.open(Path(folder) / build(places, Path(folder), now=MORNING).generation)
-        yield generation
-        generation.close()
 
 
 Crowd = tuple[list[Place], Generation]

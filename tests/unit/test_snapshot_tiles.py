@@ -3,23 +3,20 @@
 import itertools
 import math
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.plain_scan import MORNING, latitudes, longitudes, places_anywhere
+from support.plain_scan import latitudes, longitudes, places_anywhere
+from support.snapshots import generation_of
 from support.vector_tiles import Point, read_tile
 from waypost.places.place import Address, Attributes, Connector, Place
-from waypost.serving.building.builder import build
 from waypost.serving.hilbert import numbers
 from waypost.serving.reading import tiles
-from waypost.serving.reading.reader import Generation
 from waypost.serving.reading.tiles import BadTile, tile_number
 
 EDGE = 85.0511287798066
@@ -50,14 +47,6 @@ def few_are_many(most_single: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tiles, "MOST_SINGLE", most_single)
         yield
-
-
-@contextmanager
-def generation_of(places: list[Place]) -> Iterator[Generation]:
-    with tempfile.TemporaryDirectory() as folder:
-        generation = Generation.open(Path(folder) / build(places, Path(folder), now=MORNING).generation)
-        yield generation
-        generation.close()
 
 
 def points_of(encoded: bytes) -> list[Point]:

@@ -19,8 +19,6 @@ _BATCH = 100
 # Who comes later than this after its time has lost its turn, because others are on theirs: half of the time between two
 # turns, within these bounds. So a second never sees more than a twentieth of its rate, or one request, too many.
 _LATE_LEAST, _LATE_MOST = 0.05, 0.5
-# A process that waited longer than this for an answer of the store was stopped meanwhile.
-_STOPPED = 0.5
 
 
 class Ticket:
@@ -63,6 +61,8 @@ class Gate:
         self._process = process
         self._known = Known()
         self._known_at = 0.0
+        # What to add to a time of the store's clock, in seconds, to have it on ours.
+        self._offset = float("inf")
         self._succeeded = False
         self._queue: list[Ticket] = []
         self._turn_to_ask = asyncio.Lock()
@@ -170,16 +170,14 @@ class Gate:
                 self._forget(ticket)
             return
         self._learn(known)
-        # Never earlier than at that time: what the answer took is waited in addition. But if it took so long that this
-        # process must have been stopped meanwhile, the turn was when it was.
-        answered_at = self._known_at if self._known_at - sent <= _STOPPED else sent
+        self._compare_clocks(sent)
         numbered = {ticket.turn: ticket for ticket in tickets if ticket.turn}
         others = iter([ticket for ticket in tickets if not ticket.turn])
         for answered in answers:
             # Numbers are given out in the order of asking, and answers come in the order of numbers.
             ticket = numbered.get(answered.turn) or next(others)
             ticket.turn, ticket.epoch, ticket.answered = answered.turn, known.epoch, answered
-            ticket.at = answered_at + (answered.at - known.now) / _MICROSECONDS
+            ticket.at = answered.at / _MICROSECONDS + self._offset
             self._forget(ticket)
 
     def _forget(self, ticket: Ticket) -> None:
@@ -190,6 +188,15 @@ class Gate:
     def _learn(self, known: Known) -> None:
         self._know_epoch(known.epoch)
         self._known, self._known_at = known, monotonic()
+
+    def _compare_clocks(self, sent: float) -> None:
+        """The store read its clock after we asked, and before we had the answer.
+
+        So an answer that took its time, on its way or because this process was busy or stopped, moves no turn: the
+        quickest answers tell best. It starts with the latest time that can be, and so no turn comes early.
+        """
+        now = self._known.now / _MICROSECONDS
+        self._offset = min(max(self._offset, sent - now), self._known_at - now)
 
     def _remember_penalty(self, pause: int) -> None:
         passed = round((monotonic() - self._known_at) * _MICROSECONDS)

@@ -19,7 +19,7 @@ _STEP = 1 << 14
 def in_boxes(columns: Columns, boxes: tuple[Bounds, ...]) -> Rows:
     """The rows in boxes that have none in common, by the R-tree, ascending."""
     if len(boxes) == 1:
-        found = np.asarray(search(columns.tree, *boxes[0])).astype(np.uint32)
+        found = search(columns.tree, *boxes[0]).to_numpy().astype(np.uint32, copy=False)
     else:
         found = np.concatenate([NO_ROWS, *(np.asarray(search(columns.tree, *box)) for box in boxes)])
     found.sort()

@@ -29,7 +29,8 @@ def union(rows: Rows, count: int) -> Rows:
 
 def marked(rows: Rows, count: int) -> Mask:
     marks: Mask = np.zeros(count, dtype=np.bool_)
-    marks[rows] = True
+    # In numpy's own type for indexes: with the rows as they are it takes about twice as long.
+    marks[rows.astype(np.intp)] = True
     return marks
 
 
@@ -39,7 +40,7 @@ def among(rows: Rows, others: Rows, count: int) -> Mask:
         return np.zeros(len(rows), dtype=np.bool_)
     few = min(len(rows), len(others) * _FEWER)
     if few * _SEARCH > count // _CLEAR + len(others) + len(rows):
-        return marked(others, count)[rows]
+        return marked(others, count).take(rows)
     if len(others) * _FEWER < len(rows):
         return _few_among(rows, others)
     at = others.searchsorted(rows)

@@ -10,7 +10,7 @@ from waypost.serving.reading.boxes import is_everywhere
 from waypost.serving.reading.columns import Columns
 from waypost.serving.reading.conditions import Condition, HasOneOf, HasWord, Meets
 from waypost.serving.reading.grid import Grid
-from waypost.serving.reading.inside import MANY, Inside
+from waypost.serving.reading.inside import MANY, Inside, in_boxes
 from waypost.serving.reading.lists import Lists
 from waypost.serving.reading.nearest import MOST_RANKS, Nearest
 from waypost.serving.reading.query import Query, check_query, prefixes
@@ -36,15 +36,17 @@ class Selecting:
     def select(self, query: Query, limit: int, start: int = 0) -> Selected:
         check_query(query)
         limit, start = max(0, limit), max(0, start)
-        conditions = self._conditions(query)
-        if query.near is not None:
-            return self._near(query, conditions, limit, start)
-        if not conditions:
-            return self._slice(limit, start)
-        box = _wide(conditions)
-        if box is not None:
-            return self._walk(box, conditions, limit, start)
-        found = self._found(query, conditions)
+        found = self._in_narrow_box(query)
+        if found is None:
+            conditions = self._conditions(query)
+            if query.near is not None:
+                return self._near(query, conditions, limit, start)
+            if not conditions:
+                return self._slice(limit, start)
+            box = _wide(conditions)
+            if box is not None:
+                return self._walk(box, conditions, limit, start)
+            found = self._found(query, conditions)
         # In the rows' own type: numpy would turn all of them into another.
         first = int(found.searchsorted(np.uint32(min(start, self._count)))) if start else 0
         last = first + limit
@@ -58,6 +60,13 @@ class Selecting:
         if query.near is not None and query.radius is not None:
             return self._nearest.within(query.near, query.radius, conditions)
         return self._found(query, conditions) if conditions else None
+
+    def _in_narrow_box(self, query: Query) -> Rows | None:
+        """The rows of a box, if nothing else is asked: what maps ask again and again, in the fewest steps."""
+        box = query.box
+        if box is None or query != Query(box=box) or is_everywhere(box) or box[0] > box[2]:
+            return None
+        return in_boxes(self._columns, (box,)) if 0 < self._grid.most(box) <= MANY else None
 
     def _found(self, query: Query, conditions: Sequence[Condition]) -> Rows:
         if len(conditions) == 1 and conditions[0].most <= MANY:

@@ -3,6 +3,7 @@
 What the methods of `PlacesApi` say about themselves is what the API's description says about their routes.
 """
 
+import re
 from typing import Any
 
 import msgspec
@@ -24,13 +25,15 @@ from waypost.web.places.parameters import (
     FORM,
     GENERATION,
     BadParameter,
+    Listing,
     Parameters,
     counting,
-    listing,
     query_fields,
 )
 
 ITEMS, PLACES = "/collections/places/items", "/v1/places"
+
+_OUR_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 Values = dict[str, Any]
 
@@ -60,8 +63,8 @@ class PlacesApi:
     def __init__(self, live: LiveGeneration, *, most: int) -> None:
         self.live = live
         self._default = min(DEFAULT_LIMIT, most)
-        self.for_list = listing(most)
-        self.for_items = listing(most, [FORM])
+        self.for_list = Listing(most)
+        self.for_items = Listing(most, [FORM])
         self.for_place = Parameters(GENERATION)
         self.for_item = Parameters(GENERATION, FORM)
         self.for_counts = counting(most)
@@ -162,10 +165,15 @@ def _pinned(look: Look, values: Values) -> Look:
 
 
 def _find(generation: Generation, place: str) -> memoryview:
-    feature = generation.get(read_id(place))
+    feature = generation.find(_id_bytes(place))
     if feature is None:
         raise UnknownPlace(f"there is no place {place[:80]!r}")
     return feature
+
+
+def _id_bytes(place: str) -> bytes:
+    """What `read_id` reads; an id as we write it takes a third of the time."""
+    return bytes.fromhex(place.replace("-", "")) if _OUR_ID.fullmatch(place) else read_id(place).bytes
 
 
 def _read(values: Values) -> Query:

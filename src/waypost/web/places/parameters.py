@@ -1,5 +1,6 @@
 """What may be asked of places: one table, by which requests are read and from which the API is described."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from urllib.parse import unquote_plus
 
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.suggesting import did_you_mean
-from waypost.serving.reading.boxes import parse_box
+from waypost.serving.reading.boxes import check_box, parse_box
 from waypost.serving.reading.query import FIELDS
 from waypost.web.places import reading
 
@@ -97,6 +98,26 @@ class Parameters:
             f"there is no parameter {plain[:40]!r} here.{did_you_mean(plain[:40], self._taken)} Known are: {known}",
             parameter=plain[:40],
         )
+
+
+_DEGREES = rb"(-?\d{1,3}(?:\.\d{1,15})?)"
+_BOX_AND_LIMIT = re.compile(rb"bbox=" + rb",".join([_DEGREES] * 4) + rb"&limit=([1-9]\d{0,8})")
+
+
+class Listing(Parameters):
+    """What a list of places takes. A plain box with a limit, which is what maps ask for, is read in one step."""
+
+    def __init__(self, most: int, more: Iterable[Parameter] = ()) -> None:
+        super().__init__(*_FILTERS, limited(most), _CURSOR, GENERATION, *more)
+        self._most = most
+
+    def read(self, query: bytes) -> dict[str, Any]:
+        matched = _BOX_AND_LIMIT.fullmatch(query)
+        if matched is None:
+            return super().read(query)
+        west, south, east, north, limit = map(float, matched.groups())
+        check_box(west, south, east, north)
+        return {"bbox": (west, south, east, north), "limit": min(int(limit), self._most)}
 
 
 def _decode(query: bytes) -> str:
@@ -189,6 +210,9 @@ _FILTERS = (
     ),
 )
 
+# By the parameter's name, the field of a query that takes its value as it is.
+_AS_FIELD = {"bbox": "box", "q": "text"} | {name: name for name in ("near", "radius", "power_from", *FIELDS)}
+
 
 def limited(most: int) -> Parameter:
     schema = {"type": "integer", "minimum": 1, "maximum": most, "default": min(DEFAULT_LIMIT, most)}
@@ -197,24 +221,13 @@ def limited(most: int) -> Parameter:
     )
 
 
-def listing(most: int, more: Iterable[Parameter] = ()) -> Parameters:
-    """What a list of places takes."""
-    return Parameters(*_FILTERS, limited(most), _CURSOR, GENERATION, *more)
-
-
 def counting(most: int) -> Parameters:
     return Parameters(BY, *_FILTERS, limited(most), GENERATION)
 
 
 def query_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a query that these values ask for."""
-    fields: dict[str, Any] = {
-        name: values[name] for name in ("near", "radius", "power_from", *FIELDS) if name in values
-    }
-    if "bbox" in values:
-        fields["box"] = values["bbox"]
-    if "q" in values:
-        fields["text"] = values["q"]
+    fields = {_AS_FIELD[name]: value for name, value in values.items() if name in _AS_FIELD}
     if "datetime" in values:
         fields["updated_from"], fields["updated_to"] = values["datetime"]
     if "radius" in values and "near" not in values:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.sharing.phrases.matching import RESERVED, PhraseRefused, check_custom, fold_phrase
+from waypost.sharing.phrases.matching import RESERVED, PhraseRefused, check_custom, fold_phrase, looks
 
 
 @pytest.mark.parametrize(
@@ -124,3 +124,34 @@ def test_an_accepted_phrase_is_a_safe_part_of_a_path(text: str) -> None:
     assert shown == text.strip()
     assert not set(shown) & set("/.+?#%")
     assert shown[0] not in "-_ "
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("cool-otter", "c00l-otter"),
+        ("link-11", "LINK-LL"),
+        ("wild-lily", "wlld-iiiy"),
+        ("modern-corner", "rnodem-comer"),
+        ("swan", "SVVAN"),
+        ("clear-day", "dear-day"),
+        ("cider", "dder"),
+        ("vvvow", "wvow"),
+        ("vvvow", "vwow"),
+        ("Gently Golden Otter", "gently_golden_otter"),
+        ("łódź", "l0dz"),
+    ],
+)
+def test_phrases_that_look_alike_are_noticed(one: str, two: str) -> None:
+    assert looks(one) == looks(two)
+
+
+@pytest.mark.parametrize(("one", "two"), [("otter", "utter"), ("cat", "cut"), ("nest", "vest"), ("pear", "bear")])
+def test_phrases_that_differ_to_the_eye_do_not_look_alike(one: str, two: str) -> None:
+    assert looks(one) != looks(two)
+
+
+@given(one=st.text(max_size=80), two=st.text(max_size=80))
+def test_phrases_that_read_the_same_look_alike_too(one: str, two: str) -> None:
+    assert looks(one) == looks(fold_phrase(one))
+    assert looks(one + two) == looks(one) + looks(two) or fold_phrase(one + two) != fold_phrase(one) + fold_phrase(two)

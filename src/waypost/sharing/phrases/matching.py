@@ -9,6 +9,8 @@ from waypost.kernel.folding import fold
 SHORTEST = 3
 LONGEST = 60
 SEPARATORS = "-_ "
+# Spelt out rather than drawn together, so that no order of doing it matters: "vvv" is one thing.
+_LOOKS = str.maketrans({"0": "o", "1": "l", "i": "l", "m": "rn", "w": "vv", "d": "cl"})
 
 # All that is, or may one day be, a route at the root, as it folds: a phrase would hide it, or be hidden by it.
 RESERVED = frozenset(
@@ -39,6 +41,11 @@ class PhraseRefused(AskedWrongly):
 def fold_phrase(text: str) -> str:
     """What two phrases that lead to the same link have in common: case, accents and separators do not count."""
     return fold(text)
+
+
+def looks(text: str) -> str:
+    """What two phrases that look alike have in common, in a small or a careless hand: 0 and o, 1, l and i, rn and m."""
+    return fold(text).translate(_LOOKS)
 
 
 def is_phrase(text: str) -> bool:

@@ -1,20 +1,22 @@
 """A keyed shuffle of range(size) that needs no table, and that nobody without the key can foresee."""
 
 import hashlib
+import math
 
-_ROUNDS = 8
+_PAIRS_OF_ROUNDS = 4
 _HALF_BYTES = 8
 _LARGEST = 1 << (2 * 8 * _HALF_BYTES)
 
 
 class Permutation:
-    """A balanced Feistel network over the smallest domain of an even number of bits that holds `size`.
+    """A Feistel network over the cells of a grid that is as square as can be and barely holds `size`.
 
+    A number is a row and a column. Each round moves one of them by a keyed hash of the other, which can be undone.
     What lands outside the range is sent through again (cycle walking) until it lands inside, which keeps it a
-    bijection. The domain is less than four times the range, so that takes fewer than four turns on average.
+    bijection; the grid has less than one row too many, so that this is rare.
     """
 
-    __slots__ = ("_half", "_mask", "_rounds", "size")
+    __slots__ = ("_columns", "_rounds", "_rows", "size")
 
     def __init__(self, size: int, key: bytes) -> None:
         if not 1 <= size <= _LARGEST:
@@ -22,11 +24,12 @@ class Permutation:
         if not key:
             raise ValueError("a permutation without a key would be the same for everybody")
         self.size = size
-        self._half = ((size - 1).bit_length() + 1) // 2
-        self._mask = (1 << self._half) - 1
+        self._columns = math.isqrt(size - 1) + 1
+        self._rows = -(-size // self._columns)
         # A key of any length is hashed to one that fits.
         fitted = hashlib.blake2s(key).digest()
-        self._rounds = tuple(_keyed_state(fitted, b"%d/%d" % (size, turn)) for turn in range(_ROUNDS))
+        states = [_keyed_state(fitted, b"%d/%d" % (size, turn)) for turn in range(2 * _PAIRS_OF_ROUNDS)]
+        self._rounds = tuple(zip(states[::2], states[1::2], strict=True))
 
     def __call__(self, number: int) -> int:
         value = self._forward(self._within(number))
@@ -45,25 +48,31 @@ class Permutation:
             raise ValueError(f"{number} is outside 0..{self.size - 1}")
         return number
 
-    # Both directions spell the round out: a function for it would be called eight times for every phrase drawn.
+    # Both directions spell the rounds out: a function for one would be called eight times for every phrase drawn.
 
     def _forward(self, value: int) -> int:
-        mask = self._mask
-        left, right = value >> self._half, value & mask
-        for keyed in self._rounds:
-            state = keyed.copy()
-            state.update(right.to_bytes(_HALF_BYTES, "little"))
-            left, right = right, left ^ int.from_bytes(state.digest(), "little") & mask
-        return left << self._half | right
+        rows, columns = self._rows, self._columns
+        row, column = divmod(value, columns)
+        for by_column, by_row in self._rounds:
+            state = by_column.copy()
+            state.update(column.to_bytes(_HALF_BYTES, "little"))
+            row = (row + int.from_bytes(state.digest(), "little")) % rows
+            state = by_row.copy()
+            state.update(row.to_bytes(_HALF_BYTES, "little"))
+            column = (column + int.from_bytes(state.digest(), "little")) % columns
+        return row * columns + column
 
     def _backward(self, value: int) -> int:
-        mask = self._mask
-        left, right = value >> self._half, value & mask
-        for keyed in reversed(self._rounds):
-            state = keyed.copy()
-            state.update(left.to_bytes(_HALF_BYTES, "little"))
-            left, right = right ^ int.from_bytes(state.digest(), "little") & mask, left
-        return left << self._half | right
+        rows, columns = self._rows, self._columns
+        row, column = divmod(value, columns)
+        for by_column, by_row in reversed(self._rounds):
+            state = by_row.copy()
+            state.update(row.to_bytes(_HALF_BYTES, "little"))
+            column = (column - int.from_bytes(state.digest(), "little")) % columns
+            state = by_column.copy()
+            state.update(column.to_bytes(_HALF_BYTES, "little"))
+            row = (row - int.from_bytes(state.digest(), "little")) % rows
+        return row * columns + column
 
 
 def _keyed_state(key: bytes, name: bytes) -> hashlib.blake2s:
@@ -72,4 +81,4 @@ def _keyed_state(key: bytes, name: bytes) -> hashlib.blake2s:
     Key and message then share one block, and BLAKE2 needs no more to be a good keyed hash; its key parameter would fill
     a block of its own and take twice as long.
     """
-    return hashlib.blake2s(hashlib.blake2s(name, key=key).digest())
+    return hashlib.blake2s(hashlib.blake2s(name, key=key).digest(), digest_size=2 * _HALF_BYTES)

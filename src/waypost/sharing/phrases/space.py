@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import perm
 
 from waypost.kernel.errors import TerminalError
 from waypost.kernel.folding import fold
+from waypost.sharing.phrases.language import Vocabulary
 from waypost.sharing.phrases.permutation import Permutation
-from waypost.sharing.phrases.vocabulary import Vocabulary
 
 
 class SpaceFull(TerminalError):
@@ -28,25 +29,45 @@ class Space:
 
     @cached_property
     def size(self) -> int:
-        return len(self.vocabulary.adverbs) * len(self.vocabulary.adjectives) * len(self.vocabulary.nouns)
+        """Adverbs, times the ways to choose adjectives that are all different, times nouns."""
+        words = self.vocabulary
+        return len(words.adverbs) * perm(len(words.adjectives), self._adjectives) * len(words.nouns)
 
-    def words(self, number: int) -> tuple[str, str, str]:
+    def words(self, number: int) -> tuple[str, ...]:
+        """As they are spelt in the language."""
         if not 0 <= number < self.size:
             raise SpaceFull(
                 f"the space {self._name} has {self.size} phrases and none with the number {number}; "
                 "open a new space, with another vocabulary or another key",
             )
-        rest, noun = divmod(self._order(number), len(self.vocabulary.nouns))
-        adverb, adjective = divmod(rest, len(self.vocabulary.adjectives))
-        return self.vocabulary.adverbs[adverb], self.vocabulary.adjectives[adjective], self.vocabulary.nouns[noun]
+        vocabulary = self.vocabulary
+        rest, noun = divmod(self._order(number), len(vocabulary.nouns))
+        forms = self._forms[noun]
+        adjectives: list[int] = []
+        for count in range(self._adjectives):
+            rest, adjective = divmod(rest, len(forms) - count)
+            # It was counted without those that were chosen before.
+            for other in sorted(adjectives):
+                adjective += adjective >= other
+            adjectives.append(adjective)
+        return vocabulary.adverbs[rest], *[forms[each] for each in adjectives], vocabulary.nouns[noun].word
 
     def parse(self, text: str) -> int | None:
         """The number that gives this phrase, however it is written; None when it is not exactly one of this space."""
-        readings = list(_readings(fold(text), self._positions))
-        if len(readings) != 1:
-            return None
-        adverb, adjective, noun = readings[0]
-        rest = adverb * len(self.vocabulary.adjectives) + adjective
+        found = [
+            (adverb, adjectives, noun)
+            for adverb, rest in _beginnings(fold(text), self._adverb_positions)
+            for forms, nouns in self._positions
+            for *adjectives, noun in _readings(rest, [*[forms] * self._adjectives, nouns])
+            if len(set(adjectives)) == len(adjectives)
+        ]
+        return self._number(*found[0]) if len(found) == 1 else None
+
+    def _number(self, adverb: int, adjectives: Sequence[int], noun: int) -> int:
+        rest = adverb
+        for count, adjective in reversed(list(enumerate(adjectives))):
+            counted = adjective - sum(other < adjective for other in adjectives[:count])
+            rest = rest * (len(self.vocabulary.adjectives) - count) + counted
         return self._order.inverse(rest * len(self.vocabulary.nouns) + noun)
 
     @property
@@ -54,23 +75,56 @@ class Space:
         return self.language if self.theme is None else f"{self.language}/{self.theme}"
 
     @cached_property
+    def _adjectives(self) -> int:
+        """In each phrase; the other two words are the adverb and the noun."""
+        return self.vocabulary.length - 2
+
+    @cached_property
     def _order(self) -> Permutation:
         # Bound to what the space is, so that one key used for two spaces does not give them the same order.
         return Permutation(self.size, f"{self._name}/{self.vocabulary.digest}/".encode() + self.key)
 
     @cached_property
-    def _positions(self) -> tuple[dict[str, int], ...]:
-        lists = (self.vocabulary.adverbs, self.vocabulary.adjectives, self.vocabulary.nouns)
-        return tuple({fold(word): position for position, word in enumerate(words)} for words in lists)
+    def _forms_by_class(self) -> dict[str, tuple[str, ...]]:
+        """All adjectives as they stand before a noun of each class."""
+        agreement = self.vocabulary.agreement
+        rows = [agreement.forms(each) or (each,) * len(agreement.classes) for each in self.vocabulary.adjectives]
+        return dict(zip(agreement.classes, zip(*rows, strict=True), strict=True))
+
+    @cached_property
+    def _forms(self) -> list[tuple[str, ...]]:
+        """All adjectives as they stand before each noun."""
+        return [self._forms_by_class[noun.kind] for noun in self.vocabulary.nouns]
+
+    @cached_property
+    def _adverb_positions(self) -> dict[str, int]:
+        return {fold(word): position for position, word in enumerate(self.vocabulary.adverbs)}
+
+    @cached_property
+    def _positions(self) -> list[tuple[dict[str, int], dict[str, int]]]:
+        """Adjectives and nouns by their folded form, for each class of nouns."""
+        return [
+            (
+                {fold(form): position for position, form in enumerate(forms)},
+                {fold(noun.word): at for at, noun in enumerate(self.vocabulary.nouns) if noun.kind == kind},
+            )
+            for kind, forms in self._forms_by_class.items()
+        ]
 
 
-def _readings(folded: str, positions: Sequence[dict[str, int]]) -> Iterator[tuple[int, ...]]:
+def _beginnings(folded: str, positions: dict[str, int]) -> Iterator[tuple[int, str]]:
+    """Each word that the text begins with, as its position, and what remains of the text."""
+    for end in range(1, len(folded) + 1):
+        if (position := positions.get(folded[:end])) is not None:
+            yield position, folded[end:]
+
+
+def _readings(folded: str, lists: Sequence[dict[str, int]]) -> Iterator[tuple[int, ...]]:
     """All ways to read the text as one word of each list in turn, as positions in them."""
-    if not positions:
+    if not lists:
         if not folded:
             yield ()
         return
-    for end in range(1, len(folded) + 1):
-        if (position := positions[0].get(folded[:end])) is not None:
-            for others in _readings(folded[end:], positions[1:]):
-                yield position, *others
+    for position, rest in _beginnings(folded, lists[0]):
+        for others in _readings(rest, lists[1:]):
+            yield position, *others

@@ -1,21 +1,17 @@
-"""The words phrases are made of, one file a language, and what makes a list of words fit for the phone."""
+"""The vocabularies there are: those that we ship, and those of a folder that a person keeps."""
 
-import hashlib
-import tomllib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache, cached_property
+import re
+from functools import cache
 from importlib import resources
-from itertools import pairwise
-from typing import Any
+from pathlib import Path
 
 from waypost.kernel.errors import AskedWrongly
-from waypost.kernel.folding import fold
 from waypost.kernel.suggesting import did_you_mean
-from waypost.sharing.phrases.sounding import sound
+from waypost.sharing.phrases.language import BadVocabulary, Language, Vocabulary
+from waypost.sharing.phrases.reading import add, read_addition, read_language
 
-SHORTEST = 3
-LONGEST = 9
+_CODE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
+_SHIPPED = resources.files(__package__) / "vocabularies"
 
 
 class UnknownLanguage(AskedWrongly):
@@ -24,92 +20,92 @@ class UnknownLanguage(AskedWrongly):
     slug = "unknown-language"
 
 
-@dataclass(frozen=True)
-class Vocabulary:
-    """The words of one language; their order counts, because numbers are turned into words by position."""
+class Vocabularies:
+    """Files of the folder are read at once, so that a mistake in one is told at the start; shipped ones when needed.
 
-    language: str
-    adverbs: tuple[str, ...]
-    adjectives: tuple[str, ...]
-    nouns: tuple[str, ...]
+    A file for a language that we ship adds words and themes to it. Raises BadVocabulary.
+    """
 
-    @cached_property
-    def digest(self) -> str:
-        """Equal for equal content, here and everywhere: what a space remembers its vocabulary by."""
-        lists = ("\n".join(words) for words in (self.adverbs, self.adjectives, self.nouns))
-        return hashlib.blake2b("\n\n".join((self.language, *lists)).encode(), digest_size=16).hexdigest()
+    def __init__(self, folder: Path | None = None) -> None:
+        # Only a name that is listed here becomes a file's name: what people type never reaches the file system.
+        self._shipped = {name.removesuffix(".toml"): name for name in _toml_files()}
+        self._added = files_in(folder) if folder else {}
+        self._languages: dict[str, Language] = {}
+        self._vocabularies: dict[tuple[str, str | None], Vocabulary] = {}
+        for code in self._added:
+            self.vocabulary(code)
 
-    def words(self) -> tuple[str, ...]:
-        return self.adverbs + self.adjectives + self.nouns
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return tuple(sorted({*self._shipped, *self._added}))
+
+    def themes(self, language: str) -> tuple[str, ...]:
+        return self.language(language).themes
+
+    def language(self, code: str) -> Language:
+        known = self.languages
+        if code not in known:
+            raise UnknownLanguage(
+                f"there are no phrases in {code!r}; there are in {', '.join(known)}.{did_you_mean(code, known)}",
+                parameter="language",
+            )
+        if code not in self._languages:
+            self._languages[code] = self._read(code)
+        return self._languages[code]
+
+    def vocabulary(self, language: str, theme: str | None = None) -> Vocabulary:
+        asked = language, theme
+        if asked not in self._vocabularies:
+            self._vocabularies[asked] = self.language(language).vocabulary(theme)
+        return self._vocabularies[asked]
+
+    def _read(self, code: str) -> Language:
+        if path := self._added.get(code):
+            return read_file(path)[1]
+        name = self._shipped[code]
+        return read_language(code, (_SHIPPED / name).read_text(encoding="utf-8"), name)
 
 
-def languages() -> tuple[str, ...]:
-    found = (resources.files(__package__) / "vocabularies").iterdir()
-    return tuple(sorted(file.name.removesuffix(".toml") for file in found if file.name.endswith(".toml")))
+def read_file(path: Path) -> tuple[Language, Language]:
+    """A file as it is, and the language that it makes: the same, or with it what we ship. Raises BadVocabulary."""
+    code = _code_of(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise BadVocabulary(f"{path} cannot be read: {reason}") from None
+    if code not in shipped().languages:
+        language = read_language(code, text, str(path))
+        return language, language
+    addition = read_addition(shipped().language(code), text, str(path))
+    return addition, add(shipped().language(code), addition)
+
+
+def _code_of(path: Path) -> str:
+    """The language that a file is for, by its name."""
+    if path.suffix != ".toml" or not _CODE.fullmatch(path.stem):
+        raise BadVocabulary(
+            f"{path} is not named after a language; name it after its code, such as pt.toml or pt-br.toml"
+        )
+    return path.stem
 
 
 @cache
-def load(language: str) -> Vocabulary:
-    known = languages()
-    # Only a known name becomes a file's name: what people type never reaches the file system.
-    if language not in known:
-        raise UnknownLanguage(
-            f"there are no phrases in {language!r}; there are in {', '.join(known)}.{did_you_mean(language, known)}",
-            parameter="language",
-        )
-    text = (resources.files(__package__) / "vocabularies" / f"{language}.toml").read_text(encoding="utf-8")
-    table: dict[str, Any] = tomllib.loads(text)
-    return Vocabulary(language, tuple(table["adverbs"]), tuple(table["adjectives"]), tuple(table["nouns"]))
+def shipped() -> Vocabularies:
+    return Vocabularies()
 
 
-def problems(vocabulary: Vocabulary) -> list[str]:
-    """What is wrong with a vocabulary, in sentences for the person who edits it; nothing when it is fit for use."""
-    return [
-        *_misspelt(vocabulary),
-        *_misplaced(vocabulary),
-        *_alike(vocabulary, fold, "are the same word once folded"),
-        *_alike(vocabulary, sound, "sound alike"),
-        *_running_together(vocabulary),
-    ]
+def load(language: str, theme: str | None = None) -> Vocabulary:
+    """The vocabulary of a language that we ship."""
+    return shipped().vocabulary(language, theme)
 
 
-def _misspelt(vocabulary: Vocabulary) -> Iterator[str]:
-    for word in vocabulary.words():
-        if not (word.isascii() and word.isalpha() and word.islower()):
-            yield f"{word!r} is not made of the lower-case letters a to z"
-        if not SHORTEST <= len(word) <= LONGEST:
-            yield f"{word!r} has {len(word)} letters; words have {SHORTEST} to {LONGEST}"
+def _toml_files() -> list[str]:
+    return sorted(file.name for file in _SHIPPED.iterdir() if file.name.endswith(".toml"))
 
 
-def _misplaced(vocabulary: Vocabulary) -> Iterator[str]:
-    seen: set[str] = set()
-    for word in vocabulary.words():
-        if word in seen:
-            yield f"{word!r} is there twice"
-        seen.add(word)
-    for words in (vocabulary.adverbs, vocabulary.adjectives, vocabulary.nouns):
-        if not words:
-            yield "a list has no words"
-        for before, after in pairwise(words):
-            if before > after:
-                yield f"{after!r} stands after {before!r}; words stand in alphabetical order"
-
-
-def _alike(vocabulary: Vocabulary, key: Callable[[str], str], verdict: str) -> Iterator[str]:
-    first: dict[str, str] = {}
-    for word in vocabulary.words():
-        other = first.setdefault(key(word), word)
-        if other != word:
-            yield f"{other!r} and {word!r} {verdict}"
-
-
-def _running_together(vocabulary: Vocabulary) -> Iterator[str]:
-    """Phrases are matched without separators, so two phrases must not fold to one text: "sun-nymph", "sunny-mph".
-
-    That cannot happen while no adverb begins another adverb, and no adjective another adjective.
-    """
-    for words in (vocabulary.adverbs, vocabulary.adjectives):
-        # Between a word and one that it begins, alphabetical order leaves room only for others that it begins.
-        for before, after in pairwise(sorted(set(words))):
-            if after.startswith(before):
-                yield f"{before!r} begins {after!r}, so that words could not be told apart when run together"
+def files_in(folder: Path) -> dict[str, Path]:
+    """Files of further vocabularies, by the language they are for."""
+    if not folder.is_dir():
+        raise BadVocabulary(f"{folder} is no folder; links.vocabularies names the folder with further vocabularies")
+    return {_code_of(path): path for path in sorted(folder.glob("*.toml"))}

@@ -1,0 +1,118 @@
+"""The words of a language, and the part of them that one space is made of."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from waypost.kernel.errors import AskedWrongly
+from waypost.kernel.folding import fold
+from waypost.kernel.suggesting import did_you_mean
+from waypost.sharing.phrases.agreement import Agreement
+from waypost.sharing.phrases.sounding import Sounding
+
+# The nouns that belong to no theme.
+GENERAL = "general"
+FEWEST_WORDS = 3
+
+
+class BadVocabulary(AskedWrongly):
+    """The file of a vocabulary cannot be used."""
+
+    slug = "bad-vocabulary"
+
+
+class UnknownTheme(AskedWrongly):
+    """The language has no nouns of this theme."""
+
+    slug = "unknown-theme"
+
+
+class Noun(NamedTuple):
+    """A noun and its class, which adjectives agree with."""
+
+    word: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What one space is made of: an adverb, adjectives that agree with the noun, and the noun, `length` words in all.
+
+    The order counts, because numbers are turned into words by position.
+    """
+
+    language: str
+    adverbs: tuple[str, ...]
+    adjectives: tuple[str, ...]
+    nouns: tuple[Noun, ...]
+    agreement: Agreement = field(default_factory=Agreement)
+    length: int = FEWEST_WORDS
+
+    @cached_property
+    def digest(self) -> str:
+        """Equal for equal content, here and everywhere: what a space remembers its vocabulary by."""
+        content = (
+            *(self.language, self.length, self.adverbs, self.adjectives, self.nouns),
+            *(self.agreement.classes, sorted(self.agreement.endings.items())),
+        )
+        return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()
+
+    def longer(self) -> "Vocabulary":
+        """The same words, with an adjective more in each phrase."""
+        return replace(self, length=self.length + 1)
+
+
+@dataclass(frozen=True)
+class Language:
+    """All that a language's file says, and what further files added to it. `nouns` are by theme."""
+
+    code: str
+    name: str
+    own_name: str
+    agreement: Agreement
+    sounding: Sounding
+    adverbs: tuple[str, ...]
+    adjectives: tuple[str, ...]
+    nouns: Mapping[str, tuple[Noun, ...]]
+
+    @property
+    def themes(self) -> tuple[str, ...]:
+        return tuple(sorted(theme for theme in self.nouns if theme != GENERAL))
+
+    def vocabulary(self, theme: str | None = None) -> Vocabulary:
+        """For phrases about a theme, or about anything. Raises UnknownTheme, or BadVocabulary when it cannot work."""
+        if theme is not None and theme not in self.themes:
+            raise UnknownTheme(
+                f"there is no theme {theme!r} in {self.name}; there is {', '.join(self.themes) or 'none yet'}."
+                f"{did_you_mean(theme, self.themes)}",
+                parameter="theme",
+            )
+        nouns = self.nouns[theme] if theme is not None else [noun for nouns in self.nouns.values() for noun in nouns]
+        self._refuse_what_cannot_work(nouns)
+        return Vocabulary(
+            self.code,
+            _in_order(self.adverbs),
+            _in_order(self.adjectives),
+            tuple(sorted(nouns, key=lambda noun: (fold(noun.word), noun))),
+            self.agreement,
+        )
+
+    def _refuse_what_cannot_work(self, nouns: Iterable[Noun]) -> None:
+        step = f"waypost vocabulary check {self.code}"
+        if not (self.adverbs and self.adjectives and nouns):
+            raise BadVocabulary(f"{self.name} needs adverbs, adjectives and nouns, and has not all", next_step=step)
+        for noun in nouns:
+            if noun.kind not in self.agreement.classes:
+                raise BadVocabulary(
+                    f"{noun.word!r} is a noun of the class {noun.kind!r}, which {self.name} does not have",
+                    next_step=step,
+                )
+
+
+def _in_order(words: Iterable[str]) -> tuple[str, ...]:
+    """The same wherever the words stand in their files, and whichever file they come from."""
+    return tuple(sorted(words, key=lambda word: (fold(word), word)))

@@ -32,6 +32,9 @@ from bench.places.systems.waypost import waypost
 
 _RESULTS = Path(__file__).parent / "RESULTS.md"
 _PICTURE = Path(__file__).parents[2] / "docs/images/places-growth.svg"
+_DRAWN = picture.Words(
+    "Time of an answer as places become more", "by id, in a box of about 100, and the nearest 10", "places"
+)
 # A place takes so much in the file, in the snapshot, and while the one is made of the other.
 _BYTES_A_PLACE = 2_500
 _LARGEST = 10_000_000
@@ -63,7 +66,12 @@ one run and in turns, the middle of three rounds. Read the ratios: figures chang
   together, a page of several counted once.
 - *Open to ready*: of a fresh process whose snapshot is in the page cache: checksums, mapping, and each query once.
   *Start to ready*: from starting `waypost serve places` on one core to the first good answer of `/readyz`.
-- *Copies of the pages*: the snapshot's pages in memory that all readers have together, to those that one has."""
+- *Copies of the pages*: the snapshot's pages in memory that all readers have together, to those that one has.
+- *What misses its aim*: nginx gives the kernel a file that lies there ready. Waypost reads a question, finds a hundred
+  places and puts some twenty slices of the map together; each step is a call into compiled code, but it is Python that
+  calls, and all calls together take several times as long as the write itself. For a text it counts all matches, also
+  where both words have tens of thousands of places, and gives the first ten. A tile is encoded when it is asked for, as
+  PostGIS does it in C."""
 
 
 def _say(text: str) -> None:
@@ -147,7 +155,7 @@ def main() -> None:
         parts, growth = _compare(scale, Path(name), cores[0])
     print("\n\n".join(parts))
     if not chosen.small:
-        _PICTURE.write_text(picture.draw(growth), encoding="utf-8")
+        _PICTURE.write_text(picture.draw(growth, _DRAWN), encoding="utf-8")
         _RESULTS.write_text(_document(parts, machine, scale), encoding="utf-8")
         _say(f"written to {_RESULTS} and {_PICTURE}")
 

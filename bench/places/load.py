@@ -33,11 +33,18 @@ _PATIENCE = 60.0
 
 @dataclass
 class Deck:
-    """The URIs of one system and kind, dealt in a circle: what was asked lately is not asked soon again."""
+    """The URIs of one system and kind, dealt in a circle: what was asked lately is not asked soon again.
+
+    `script` is what wrk makes requests of them with, `headers` what h2load sends with each, and `status` what each is
+    to be answered with.
+    """
 
     url: str
     paths: Sequence[str]
     at: int = 0
+    script: Path = _SCRIPT
+    headers: Sequence[str] = ()
+    status: int = HTTPStatus.OK
 
     def deal(self, count: int) -> list[str]:
         start = self.at
@@ -81,7 +88,7 @@ def peak(deck: Deck, *, connections: int, seconds: float, core: int) -> Answered
         if seconds < 1:
             # Less it does not know, but it listens.
             command = ["timeout", "--signal", "INT", "--preserve-status", f"{seconds}s", *command]
-        given = ["-s", str(_SCRIPT), deck.url, "--", str(uris), str(deck.at)]
+        given = ["-s", str(deck.script), deck.url, "--", str(uris), str(deck.at)]
         done = _run([*on_core(core), *command, *given])
     said = re.search(r"^\{.*\}$", done, re.MULTILINE)
     if not said:
@@ -108,6 +115,7 @@ def held(deck: Deck, *, rate: float, seconds: float, core: int, same_list: bool)
             uris = Path(folder) / f"{lane}.uris"
             uris.write_text("\n".join(deck.url + path for path in deck.deal(each)) + "\n")
             given = [f"-c{clients}", "-t1", f"--rps={rate / connections:.4f}", f"--duration={seconds * 1000:.0f}ms"]
+            given += [part for header in deck.headers for part in ("-H", header)]
             files = ["-i", str(uris), f"--log-file={uris.with_suffix('.log')}"]
             command = [*on_core(core), find_program("h2load"), "--h1", *given, *files]
             started.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
@@ -118,7 +126,7 @@ def held(deck: Deck, *, rate: float, seconds: float, core: int, same_list: bool)
             raise RunFailed(f"{deck.url}: h2load said {text[-1000:]}")
     # When it was asked, the status, and microseconds.
     rows = np.array(logs.split(), dtype=np.float64).reshape(-1, 3)
-    if (rows[:, 1] != HTTPStatus.OK).any():
+    if (rows[:, 1] != deck.status).any():
         raise RunFailed(f"{deck.url}{deck.paths[0]} and so on: {sorted(set(rows[:, 1]))}")
     p50, p99 = np.percentile(rows[:, 2], [50, 99]) / 1000 if len(rows) else (math.inf, math.inf)
     return Held(rate, len(rows) / seconds, float(p50), float(p99))

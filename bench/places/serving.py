@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median_low
@@ -94,33 +94,36 @@ def measure(up: Up, asked: Sequence[Question], effort: Effort, say: Say) -> dict
             name: Asked(Deck(running.url, [system.paths[kind](each) for each in asked]), family(running.pid))
             for name, (system, running) in able.items()
         }
-        found[kind] = _measure_kind(kind, everybody, effort, say)
+        # Nobody gains by hearing the same id from all at once, and nginx is always asked for the same file.
+        same_list = set(able) if kind == "by id" else {"nginx"}
+        found[kind] = measure_in_turns(kind, everybody, effort, say, same_list=same_list)
     return found
 
 
-def _measure_kind(kind: Kind, everybody: Mapping[str, Asked], effort: Effort, say: Say) -> dict[str, Found]:
-    connections = {name: _best(each.deck, effort) for name, each in everybody.items()}
+def measure_in_turns(
+    kind: str, everybody: Mapping[str, Asked], effort: Effort, say: Say, *, same_list: Collection[str]
+) -> dict[str, Found]:
+    """`same_list` are those of whom each connection may ask the same at the same time."""
+    connections = {name: best_connections(each.deck, effort) for name, each in everybody.items()}
     peaks: dict[str, list[Peak]] = {name: [] for name in everybody}
     for _ in range(effort.rounds):
         for name, each in everybody.items():
-            peaks[name].append(_peak(each, connections[name], effort))
-    middle = {name: _middle(found) for name, found in peaks.items()}
+            peaks[name].append(measure_peak(each, connections[name], effort))
+    middle = {name: middle_peak(found) for name, found in peaks.items()}
     holds: dict[str, list[Held]] = {name: [] for name in everybody}
     for _ in range(effort.rounds):
         for name, each in everybody.items():
-            # Nobody gains by hearing the same id from all at once, and nginx is always asked for the same file.
-            same_list = kind == "by id" or name == "nginx"
-            rate = OF_THE_PEAK * middle[name].per_second
-            _settle(effort.patience)
+            rate, is_same = OF_THE_PEAK * middle[name].per_second, name in same_list
+            settle(effort.patience)
             holds[name].append(
-                held(each.deck, rate=rate, seconds=effort.held_seconds, core=effort.core, same_list=same_list)
+                held(each.deck, rate=rate, seconds=effort.held_seconds, core=effort.core, same_list=is_same)
             )
     for name, found in middle.items():
         say(f"{kind}: {name} {found.per_second:,.0f}/s with {connections[name]} connections")
     return {name: Found(connections[name], middle[name], _middle_held(holds[name])) for name in everybody}
 
 
-def _settle(patience: float) -> None:
+def settle(patience: float) -> None:
     """Whoever was asked before may still work, on the same core, on what nobody waits for any more."""
     give_up = time.monotonic() + patience
     busy = _busy_ticks()
@@ -137,24 +140,24 @@ def _busy_ticks() -> int:
     return user + nice + system + sum(others[:3])
 
 
-def _peak(asked: Asked, connections: int, effort: Effort) -> Peak:
-    _settle(effort.patience)
+def measure_peak(asked: Asked, connections: int, effort: Effort) -> Peak:
+    settle(effort.patience)
     before = cpu_seconds(asked.pids)
     answered = peak(asked.deck, connections=connections, seconds=effort.seconds, core=effort.core)
     return Peak(answered, (cpu_seconds(asked.pids) - before) / answered.seconds)
 
 
-def _best(deck: Deck, effort: Effort) -> int:
+def best_connections(deck: Deck, effort: Effort) -> int:
     if len(effort.connections) == 1:
         return effort.connections[0]
     rates = {}
     for count in effort.connections:
-        _settle(effort.patience)
+        settle(effort.patience)
         rates[count] = peak(deck, connections=count, seconds=1, core=effort.core)
     return max(rates, key=lambda count: rates[count].per_second)
 
 
-def _middle(found: Sequence[Peak]) -> Peak:
+def middle_peak(found: Sequence[Peak]) -> Peak:
     rate = median_low(each.per_second for each in found)
     return next(each for each in found if each.per_second == rate)
 

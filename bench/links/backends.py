@@ -1,0 +1,52 @@
+"""The stores that links are kept in, each with a folder of its own for the spool of visits."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import run
+from sys import executable
+
+from bench.jobs.database import Server
+from bench.places.systems.starting import plain_environ
+from waypost.bootstrap import Stores, open_stores
+from waypost.settings import load_settings
+
+
+@dataclass(frozen=True)
+class Backend:
+    name: str
+    url: str
+    folder: Path
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"WAYPOST_STORE": self.url, "WAYPOST_DATA": str(self.folder), "WAYPOST_LOG_LEVEL": "warning"}
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.url.startswith("sqlite:")
+
+    @property
+    def path(self) -> Path:
+        """Of the file, where it is one."""
+        return Path(self.url.removeprefix("sqlite:///"))
+
+    @asynccontextmanager
+    async def stores(self) -> AsyncIterator[Stores]:
+        async with open_stores(load_settings(environ=self.settings)) as stores:
+            yield stores
+
+
+def make_backends(server: Server, folder: Path) -> list[Backend]:
+    """Empty ones, with their tables."""
+    file = folder / "sqlite" / "waypost.db"
+    found = [
+        Backend("SQLite", f"sqlite:///{file}", file.parent),
+        Backend("PostgreSQL", server.new_database("links").client_url, folder / "postgres"),
+    ]
+    for each in found:
+        each.folder.mkdir()
+        command = [executable, "-m", "waypost", "db", "migrate"]
+        run(command, env=plain_environ(**each.settings), check=True, capture_output=True)
+    return found

@@ -1,0 +1,29 @@
+"""What stands above the tables."""
+
+EXPLANATION = """\
+Each server is one process on one core and is asked from another core, all in one run and in turns, the middle of three
+rounds. Read the ratios: figures change with the machine.
+
+- *Redirects/s*: the most with 4, 16 or 64 connections, each asking again as soon as it is answered (wrk): ten thousand
+  links one after the other, by visitors with several hundred combinations of browser, language and referring page.
+- *Of its core*: how much of it the server used meanwhile, shipping included.
+- *At 70 %*: that part of each system's own peak as a fixed rate (`h2load --h1 --rps`), over up to 16 connections.
+- *Waypost*: `waypost serve redirect` with all links in the store, and what it answers in memory after the first time,
+  for 30 seconds. Each visit is in the spool before it is answered, and is shipped and counted by the same process
+  meanwhile and afterwards: before each measurement all wait until the machine is still. *Counted/s*, below, is what a
+  store takes for good; what comes quicker stays in the spool, up to its bound, and what is beyond it is lost and told.
+- *nginx*: the ceiling. One worker process, `return 302` to one and the same target, no log.
+- *FastAPI and Redis*: as people write it. One GET, one INCR, one RedirectResponse; uvicorn with uvloop and httptools.
+- *django-link-shortener* 1.1: the one shortener with counts that we found on PyPI, npm or in Debian and that runs as a
+  server: one gunicorn process with 8 threads, over PostgreSQL. Shlink, YOURLS, Kutt, Dub and Chhoto are not to be had
+  there, only clients for them; `golinks` (PyPI) is for one person and reads a JSON file for each redirect;
+  `flask-url-shortener` and `django-shorturls` count nothing; `tryton-modules-web-shortener` (Debian) is a part of an
+  ERP system.
+- PostgreSQL and Redis are on the same machine and may use both cores.
+- *Links made*: `POST /v1/links`, each with another target (wrk); *in bulk*: 10,000 lines in one `POST /v1/links/bulk`.
+- *A phrase*: its words drawn by their number and written as one, in process.
+- *Costs as links become more*: in process, without HTTP. *Look-up*: a phrase that is not in memory. *Drawing*: with
+  reserving its number, over PostgreSQL. *Creation*: drawing and adding, one after the other. The links before were
+  written straight into their tables.
+- *Counts*: a link's visits over 90 days with 180 browsers and 500 referring sites, in process; *counted/s* is for
+  batches of 2,000, as they are shipped, for one link, which is the worst case."""

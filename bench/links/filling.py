@@ -1,0 +1,127 @@
+"""Links by the million, straight into the tables: what a store has after years of use."""
+
+import random
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+
+from bench.links.backends import Backend
+from waypost.adapters.link_rows import columns_of
+from waypost.bootstrap import Stores
+from waypost.kernel.ids import new_id
+from waypost.sharing.links.link import Link
+from waypost.sharing.phrases.drawing import Drawing
+from waypost.sharing.phrases.formats import join
+from waypost.sharing.phrases.vocabulary import Vocabularies
+
+LANGUAGE = "en"
+# As the service has it: this part of a space is given out, then another one opens.
+_FILL = 0.01
+_AT_ONCE = 10_000
+_FIRST = datetime(2023, 1, 1, tzinfo=UTC)
+_BETWEEN = timedelta(seconds=9)
+_SECTIONS = ("news", "products/outdoor", "docs/v2/reference", "events", "blog/2026/11", "share")
+_TAGS = tuple(f"campaign-{number}" for number in range(50))
+_PRAGMAS = "pragma synchronous = off; pragma cache_size = -1000000; pragma temp_store = memory;"
+
+
+class Filling:
+    """`sample` are some of the links, old and new."""
+
+    def __init__(self, backend: Backend, stores: Stores, *, sample: int) -> None:
+        self._backend = backend
+        self._stores = stores
+        self._drawing = Drawing(stores.spaces, Vocabularies(), block=_AT_ONCE, fill=_FILL)
+        self._rng = random.Random(1)  # noqa: S311 - invents links, guards nothing
+        self._wanted = sample
+        self.count = 0
+        self._chosen: list[Link] = []
+        self.sample: list[Link] = []
+
+    async def up_to(self, count: int) -> None:
+        chosen: list[Link] = []
+        share = min(1.0, self._wanted / (count - self.count))
+        while self.count < count:
+            links = [await self._invent() for _ in range(min(_AT_ONCE, count - self.count))]
+            await _write(self._backend, links)
+            chosen += [link for link in links if self._rng.random() < share]
+        await _vacuum(self._backend)
+        # One that looks like another was not kept.
+        self._chosen += [link for link in chosen if await self._stores.links.get(link.id)]
+        self.sample = self._rng.sample(self._chosen, min(self._wanted, len(self._chosen)))
+
+    async def new_link(self) -> Link:
+        """As the next one to be made."""
+        return await self._invent()
+
+    async def draw(self) -> str:
+        return join(await self._drawing.draw(LANGUAGE), "kebab")
+
+    async def _invent(self) -> Link:
+        dice, number = self._rng, self.count
+        self.count += 1
+        at = _FIRST + number * _BETWEEN
+        tags = dice.sample(_TAGS, dice.randrange(1, 3)) if number % 10 == 0 else []
+        phrase = await self.draw()
+        return Link(
+            id=str(new_id()),
+            phrase=phrase,
+            target=f"https://www{number % 977}.example.org/{dice.choice(_SECTIONS)}/{phrase}-{number}?utm_source=mail",
+            language=LANGUAGE,
+            theme=None,
+            format="kebab",
+            created_at=at,
+            updated_at=at,
+            title=f"What we found out about {phrase}" if number % 3 == 0 else "",
+            tags=tuple(tags),
+        )
+
+
+async def _write(backend: Backend, links: Sequence[Link]) -> None:
+    rows = [columns_of(link) for link in links]
+    tags = [(tag, link.created_at, link.id) for link in links for tag in link.tags]
+    names = list(rows[0])
+    if backend.is_sqlite:
+        with closing(sqlite3.connect(backend.path)) as connection:
+            connection.executescript(_PRAGMAS)
+            marks = ", ".join("?" * len(names))
+            insert = f"insert or ignore into links ({', '.join(names)}) values ({marks})"  # noqa: S608 - our own names
+            connection.executemany(insert, [[_plain(row[name]) for name in names] for row in rows])
+            connection.executemany("insert into link_tags values (?, ?, ?)", [[*map(_plain, row)] for row in tags])
+            connection.commit()
+    else:
+        connection = await asyncpg.connect(backend.url, command_timeout=3600)
+        try:
+            await connection.execute("create temporary table arrived (like links)")
+            records = [[row[name] for name in names] for row in rows]
+            await connection.copy_records_to_table("arrived", columns=names, records=records)
+            await connection.execute("insert into links select * from arrived on conflict do nothing")
+            await connection.copy_records_to_table("link_tags", columns=["tag", "created_at", "id"], records=tags)
+        finally:
+            await connection.close()
+
+
+async def _vacuum(backend: Backend) -> None:
+    """What a database does by itself after a while."""
+    if backend.is_sqlite:
+        with closing(sqlite3.connect(backend.path, isolation_level=None)) as connection:
+            connection.execute("analyze")
+            connection.execute("pragma wal_checkpoint(truncate)")
+    else:
+        connection = await asyncpg.connect(backend.url, command_timeout=3600)
+        try:
+            await connection.execute("vacuum (analyze) links")
+            await connection.execute("checkpoint")
+        finally:
+            await connection.close()
+
+
+def _plain(value: Any) -> Any:
+    """As our tables on SQLite have it: times in microseconds."""
+    if isinstance(value, datetime):
+        return round(value.timestamp() * 1_000_000)
+    return int(value) if isinstance(value, bool) else value

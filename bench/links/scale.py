@@ -1,0 +1,52 @@
+"""How much of everything."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.places.serving import Effort
+
+_LARGEST = 10_000_000
+
+
+@dataclass(frozen=True)
+class Scale:
+    """`links` are there at first, and later; `asked` of them are followed; one has `visits`."""
+
+    links: tuple[int, ...]
+    asked: int
+    times: int
+    phrases: int
+    bulk: int
+    targets: int
+    visits: int
+    effort: Effort
+    with_peers: bool
+
+
+def whole(cores: Sequence[int], *, full: bool) -> Scale:
+    return Scale(
+        links=(10_000, 100_000, 1_000_000, *([_LARGEST] if full else [])),
+        asked=10_000,
+        times=1_000,
+        phrases=20_000,
+        bulk=10_000,
+        targets=20_000,
+        visits=_LARGEST if full else 1_000_000,
+        # Visits that are still to be shipped are work as well; a minute is enough for those of a round.
+        effort=Effort(connections=(4, 16, 64), seconds=4, rounds=3, held_seconds=4, core=cores[-1], patience=60),
+        with_peers=True,
+    )
+
+
+def small(cores: Sequence[int], links: int) -> Scale:
+    return Scale(
+        links=(links // 2, links),
+        asked=links // 4,
+        times=20,
+        phrases=200,
+        bulk=100,
+        targets=100,
+        visits=2_000,
+        effort=Effort(connections=(8,), seconds=0.3, rounds=1, held_seconds=0.2, core=cores[-1], patience=0),
+        with_peers=False,
+    )

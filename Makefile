@@ -47,6 +47,12 @@ drill-import: ## import 200,000 places from a bad provider while workers are kil
 	@tools/install-python requirements-dev.lock
 	@PYTHONPATH=tests $(BIN)/python -m drills.importing $(ARGS)
 
+.PHONY: drill-visits
+drill-visits: ## follow links 200,000 times while servers are killed and stopped, and count the visits (ARGS="--store sqlite")
+	@tools/install-system $(TEST_PACKAGES)
+	@tools/install-python requirements-dev.lock
+	@PYTHONPATH=tests $(BIN)/python -m drills.visits $(ARGS)
+
 .PHONY: check
 check: setup-dev ## format, lint, types and import rules, without the network
 	@echo "ruff format"; $(BIN)/ruff format --check --quiet .
@@ -86,6 +92,13 @@ bench-places: ## measure places served beside tipg, pygeoapi, SQLite and nginx (
 	@tools/install-python requirements-dev.lock
 	@tools/install-bench
 	@PYTHONPATH=tests $(BIN)/python -m bench.places $(if $(BENCH_FULL),--full) $(ARGS)
+
+.PHONY: bench-links
+bench-links: ## measure links followed and made beside nginx and other shorteners (BENCH_FULL=1: up to ten million links)
+	@tools/install-system $(TEST_PACKAGES)
+	@tools/install-python requirements-dev.lock
+	@tools/install-bench
+	@PYTHONPATH=tests $(BIN)/python -m bench.links $(if $(BENCH_FULL),--full) $(ARGS)
 
 .PHONY: screenshots
 screenshots: ## draw the README's picture again from the running product

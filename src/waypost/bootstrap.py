@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
+from waypost.access.store import KeyStore
 from waypost.adapters.migrations import Migration
 from waypost.adapters.mongodb.links import LinksElsewhere, NoLinks
 from waypost.adapters.sources.files.places import cut_file, read_part
@@ -18,11 +19,14 @@ from waypost.adapters.sqlite.database import SqliteDatabase
 from waypost.adapters.sqlite.facts import SqliteFacts
 from waypost.adapters.sqlite.imports import SqliteImportStore
 from waypost.adapters.sqlite.jobs import SqliteJobStore
-from waypost.adapters.sqlite.links import SqliteLinkStore, SqliteVisitStore
+from waypost.adapters.sqlite.keys import SqliteKeyStore
+from waypost.adapters.sqlite.links import SqliteLinkStore
 from waypost.adapters.sqlite.migrations import known, migrate, pending
 from waypost.adapters.sqlite.outbox import SqliteOutbox
 from waypost.adapters.sqlite.pages import SqliteApartPageStore, SqlitePageStore
+from waypost.adapters.sqlite.phrase_spaces import SqliteSpaceStore
 from waypost.adapters.sqlite.places import SqlitePlaceStore
+from waypost.adapters.sqlite.visits import SqliteVisitStore
 from waypost.importing.definitions import Definition, SourceContext
 from waypost.importing.imports import ImportStore
 from waypost.importing.pages import PageStore
@@ -39,9 +43,11 @@ from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.ratelimit.budget import Budget, BudgetStore
 from waypost.scaling.ratelimit.records import RecordBudgetStore
 from waypost.scaling.ratelimit.shared import SharedBudget
-from waypost.settings import Settings, StorageSettings, is_mongodb, is_source_file
+from waypost.settings import Settings, StorageSettings, is_mongodb, is_postgres, is_source_file
 from waypost.sharing.links.store import LinkStore
-from waypost.sharing.visits.visit import VisitStore
+from waypost.sharing.phrases.store import SpaceStore
+from waypost.sharing.visits.store import VisitStore
+from waypost.sharing.visits.visitors import Countries
 from waypost.telemetry.logs import get_logger
 
 if TYPE_CHECKING:
@@ -72,6 +78,8 @@ class Stores:
     places: PlaceStore
     outbox: Outbox
     links: LinkStore
+    spaces: SpaceStore
+    keys: KeyStore
     visits: VisitStore
 
 
@@ -126,7 +134,9 @@ async def _open_sqlite_stores(settings: Settings, stack: AsyncExitStack, *, must
         places=SqlitePlaceStore(database),
         outbox=SqliteOutbox(database),
         links=SqliteLinkStore(database),
-        visits=SqliteVisitStore(database),
+        spaces=SqliteSpaceStore(database),
+        keys=SqliteKeyStore(database),
+        visits=await _open_visits(settings, stack, SqliteVisitStore(database)),
     )
 
 
@@ -136,9 +146,11 @@ async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> St
         from waypost.adapters.postgres.facts import PostgresFacts
         from waypost.adapters.postgres.imports import PostgresImportStore
         from waypost.adapters.postgres.jobs import PostgresJobStore
+        from waypost.adapters.postgres.keys import PostgresKeyStore
         from waypost.adapters.postgres.links import PostgresLinkStore
         from waypost.adapters.postgres.outbox import PostgresOutbox
         from waypost.adapters.postgres.pages import PostgresApartPageStore, PostgresPageStore
+        from waypost.adapters.postgres.phrase_spaces import PostgresSpaceStore
         from waypost.adapters.postgres.places import PostgresPlaceStore
         from waypost.adapters.postgres.visits import PostgresVisitStore
     database = await PostgresDatabase.open(settings.storage.store_url, migrating=False)
@@ -155,7 +167,9 @@ async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> St
         places=PostgresPlaceStore(database),
         outbox=PostgresOutbox(database),
         links=PostgresLinkStore(database),
-        visits=PostgresVisitStore(database),
+        spaces=PostgresSpaceStore(database),
+        keys=PostgresKeyStore(database),
+        visits=await _open_visits(settings, stack, PostgresVisitStore(database)),
     )
 
 
@@ -186,8 +200,36 @@ async def _open_mongo_stores(settings: Settings, stack: AsyncExitStack) -> Store
         places=MongoPlaceStore(database),
         outbox=MongoOutbox(database),
         links=cast("LinkStore", NoLinks()),
+        spaces=cast("SpaceStore", NoLinks()),
+        keys=cast("KeyStore", NoLinks()),
         visits=cast("VisitStore", NoLinks()),
     )
+
+
+async def _open_visits(settings: Settings, stack: AsyncExitStack, beside: VisitStore) -> VisitStore:
+    """Visits beside the links, or in the store that is configured for them."""
+    url = settings.storage.analytics
+    if not url:
+        return beside
+    if not is_postgres(url):
+        sqlite = await SqliteDatabase.open(_sqlite_path(url, "analytics"))
+        stack.callback(sqlite.close)
+        return SqliteVisitStore(sqlite)
+    with _extra("postgres"):
+        from waypost.adapters.postgres.database import PostgresDatabase
+        from waypost.adapters.postgres.visits import PostgresVisitStore
+    postgres = await PostgresDatabase.open(url, migrating=False)
+    stack.push_async_callback(postgres.close)
+    return PostgresVisitStore(postgres)
+
+
+def open_countries(path: str) -> Countries | None:
+    """Who knows in which country an address is, where a file for that is configured."""
+    if not path:
+        return None
+    with _extra("countries"):
+        from waypost.adapters.maxmind.countries import MaxMindCountries
+    return MaxMindCountries(Path(path))
 
 
 def refuse_without_links(settings: Settings) -> None:
@@ -304,7 +346,7 @@ def _extra(name: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise SettingError(
-            f"the driver for this store is not installed ({error.name})",
+            f"a package that this setting needs is not installed ({error.name})",
             next_step=f"pip install 'waypost[{name}]'",
         ) from error
 
@@ -392,11 +434,18 @@ async def migrate_schema(settings: Settings) -> list[str]:
     if settings.storage.jobs:
         async with open_job_store(settings.storage.jobs, migrating=True):
             pass
-    return applied
+    return [*applied, *await _migrate_analytics(settings.storage.analytics)]
 
 
-async def _migrate_sqlite(url: str) -> list[str]:
-    with closing(SqliteDatabase(_sqlite_path(url, "store"))) as database:
+async def _migrate_analytics(url: str) -> list[str]:
+    if not url:
+        return []
+    applied = await (_migrate_postgres(url) if is_postgres(url) else _migrate_sqlite(url, "analytics"))
+    return [f"{name} (analytics)" for name in applied]
+
+
+async def _migrate_sqlite(url: str, setting: str = "store") -> list[str]:
+    with closing(SqliteDatabase(_sqlite_path(url, setting))) as database:
         database.make_folder()
         return [migration.name for migration in await database.run(migrate)]
 
@@ -420,11 +469,19 @@ async def schema_status(settings: Settings) -> SchemaStatus:
         async with _mongo(url) as database:
             return SchemaStatus(*await database.schema_status())
     version, missing = await (_look_into_postgres(url) if settings.storage.on_server else _look_into_sqlite(url))
-    return SchemaStatus(version, tuple(migration.name for migration in missing))
+    names = [migration.name for migration in missing]
+    return SchemaStatus(version, (*names, *await _missing_in_analytics(settings.storage.analytics)))
 
 
-async def _look_into_sqlite(url: str) -> tuple[int, Sequence[Migration]]:
-    path = _sqlite_path(url, "store")
+async def _missing_in_analytics(url: str) -> list[str]:
+    if not url:
+        return []
+    _, missing = await (_look_into_postgres(url) if is_postgres(url) else _look_into_sqlite(url, "analytics"))
+    return [f"{migration.name} (analytics)" for migration in missing]
+
+
+async def _look_into_sqlite(url: str, setting: str = "store") -> tuple[int, Sequence[Migration]]:
+    path = _sqlite_path(url, setting)
     if not path.exists():
         return 0, known()
     with closing(SqliteDatabase(path)) as database:
@@ -460,8 +517,9 @@ def _refuse_missing(path: Path) -> None:
 def _sqlite_path(url: str, name: str) -> Path:
     if not url.startswith(_SQLITE) or url == _SQLITE:
         scheme = url.partition(":")[0][:40]
+        servers = "postgresql://…" if name == "analytics" else "postgresql://…, mongodb://…"
         raise SettingError(
-            f"{name}: there is no adapter for {scheme!r}; there is postgresql://…, mongodb://… and sqlite:///path",
+            f"{name}: there is no adapter for {scheme!r}; there is {servers} and sqlite:///path",
             parameter=name,
         )
     return Path(url.removeprefix(_SQLITE))

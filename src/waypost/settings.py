@@ -17,8 +17,9 @@ from waypost.scaling.ratelimit.settings import BudgetRoom, BudgetSettings, limit
 from waypost.scaling.schedules import Schedule
 from waypost.serving.settings import ServingSettings
 from waypost.sharing.links.settings import SharingSettings
+from waypost.sharing.visits.settings import VisitsSettings
 from waypost.telemetry.settings import TelemetrySettings
-from waypost.web.settings import WebSettings
+from waypost.web.settings import RedirectSettings, WebSettings
 
 DEFAULT_FILE = "waypost.toml"
 
@@ -31,6 +32,10 @@ def _read_redis(text: str) -> SecretUrl:
 
 def is_mongodb(url: str) -> bool:
     return url.partition(":")[0] in {"mongodb", "mongodb+srv"}
+
+
+def is_postgres(url: str) -> bool:
+    return url.partition(":")[0] in {"postgresql", "postgres"}
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,13 @@ class StorageSettings:
         explain="another store for jobs alone: postgresql://, mongodb://, redis:// or sqlite:///; the store when empty",
     )
 
+    analytics: str = setting(
+        "analytics",
+        "",
+        parse=SecretUrl,
+        explain="another store for visits and their counts: postgresql://… or sqlite:///path; the store when empty",
+    )
+
     redis: str = setting(
         "redis", "", parse=_read_redis, explain="redis://… for what a fleet shares in memory: budgets, so far"
     )
@@ -65,7 +77,7 @@ class StorageSettings:
     @property
     def on_server(self) -> bool:
         """Whether the store is a server's, which many machines may share, and not a file of this one."""
-        return self.in_mongodb or self.store_url.partition(":")[0] in {"postgresql", "postgres"}
+        return self.in_mongodb or is_postgres(self.store_url)
 
     @property
     def in_mongodb(self) -> bool:
@@ -120,7 +132,9 @@ class Settings:
     sources: Mapping[str, Definition]
     serving: ServingSettings
     sharing: SharingSettings
+    visits: VisitsSettings
     web: WebSettings
+    redirect: RedirectSettings
     telemetry: TelemetrySettings
     schedules: Mapping[str, Schedule]
     found: Mapping[str, Found] = field(repr=False, compare=False)
@@ -156,7 +170,9 @@ def load_settings(
         sources=sources,
         serving=configuration.room(ServingSettings),
         sharing=configuration.room(SharingSettings),
+        visits=configuration.room(VisitsSettings),
         web=configuration.room(WebSettings),
+        redirect=configuration.room(RedirectSettings),
         telemetry=configuration.room(TelemetrySettings),
         schedules={name: _read_schedule(configuration, name) for name in configuration.tables("schedule")},
         found=configuration.found,

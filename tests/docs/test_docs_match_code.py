@@ -21,12 +21,14 @@ from waypost.cli.root import waypost as root_command
 from waypost.kernel.errors import TransientError, WaypostError
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import load_settings
+from waypost.sharing.visits.visitors import Observer
 from waypost.simulator.app import make_app as make_simulator
 from waypost.simulator.generate import generate
 from waypost.telemetry import metrics
 from waypost.web.app import Places, make_app
 from waypost.web.guard import WriteGuard
-from waypost.web.links import Sharing
+from waypost.web.links.known import KnownLinks
+from waypost.web.links.sharing import Redirects, Sharing
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -171,7 +173,19 @@ def http_app(folder: Path) -> fastapi.FastAPI:
     async def status() -> None: ...
 
     nothing = cast("Any", None)
-    sharing = Sharing(author=nothing, links=nothing, visits=nothing, record=nothing, public_url="")
+    chosen = load_settings(environ={}).redirect
+    redirects = Redirects(
+        links=nothing,
+        cache=KnownLinks(nothing, chosen),
+        observer=Observer(nothing),
+        record=nothing,
+        record_line=nothing,
+        door=nothing,
+        settings=chosen,
+    )
+    sharing = Sharing(
+        author=nothing, links=nothing, visits=nothing, vocabularies=nothing, edit_tokens=nothing, redirects=redirects
+    )
     places = Places(LiveGeneration(Shelf(folder)), 1)
     app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), places=places, sharing=sharing, status=status)
     return cast("fastapi.FastAPI", app._app)  # what stands inside the bounds

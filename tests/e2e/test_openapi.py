@@ -1,5 +1,6 @@
 """The API's description is true: schemathesis asks a real server whatever it allows, and what it does not."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from support.processes import Processes
 from support.snapshots import shelve, stations
 
+_TESTS = Path(__file__).resolve().parents[1]
 # What a schema cannot say: that a box's south lies south of its north, and which generations there are. Valid questions
 # are asked by other tests.
 _LEFT_OUT = "positive_data_acceptance"
@@ -42,6 +44,7 @@ def test_schemathesis_finds_nothing(processes: Processes, tmp_path: Path) -> Non
             *("--phases", "examples,coverage,fuzzing", "--max-examples", "15", "--exclude-checks", _LEFT_OUT),
         ],
         cwd=tmp_path,
+        env={**os.environ, "SCHEMATHESIS_HOOKS": "support.schemathesis_hooks", "PYTHONPATH": str(_TESTS)},
         capture_output=True,
         text=True,
         timeout=280,

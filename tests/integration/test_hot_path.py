@@ -1,17 +1,17 @@
 """The hot path answers as FastAPI does behind it: the same bytes for whatever is asked, on a real socket."""
 
 import re
-import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from support.processes import eventually
+from support.raw_client import Client
 from support.snapshots import shelve, stations
 from support.web_server import places_app, served
 from waypost.places.place import place_id
@@ -20,55 +20,6 @@ from waypost.web.hot import HotPath
 
 PLACES = stations(1200)
 OLD = [str(place_id(f"sim:{number}")) for number in range(0, 30, 7)]
-
-
-class Client:
-    """One connection, on which requests are written as they are."""
-
-    def __init__(self, address: str) -> None:
-        self._where = urlsplit(address)
-        self.connect()
-
-    def connect(self) -> None:
-        self.sock = socket.create_connection((self._where.hostname, self._where.port), timeout=30)
-        self.file = self.sock.makefile("rb")
-
-    def close(self) -> None:
-        self.file.close()
-        self.sock.close()
-
-    def ask(self, request: bytes) -> tuple[bytes, bytes]:
-        """The head without its date, and the body; once more where the server had closed an idle connection."""
-        try:
-            self.sock.sendall(request)
-            answer = self.read(with_body=not request.startswith(b"HEAD"))
-        except (BrokenPipeError, ConnectionResetError):
-            answer = b"", b""
-        if answer[0]:
-            return answer
-        self.close()
-        self.connect()
-        self.sock.sendall(request)
-        return self.read(with_body=not request.startswith(b"HEAD"))
-
-    def read(self, *, with_body: bool = True) -> tuple[bytes, bytes]:
-        lines: list[bytes] = []
-        while (line := self.file.readline()) not in {b"\r\n", b""}:
-            lines.append(line)
-        head = b"".join(line for line in lines if not line.startswith(b"date:"))
-        length = re.search(rb"^content-length: (\d+)", head, re.MULTILINE)
-        body = self.file.read(int(length[1])) if length and with_body else b""
-        if b"transfer-encoding: chunked" in head and with_body:
-            body = self._read_chunks()
-        return head, body
-
-    def _read_chunks(self) -> bytes:
-        body = b""
-        while size := int(self.file.readline(), 16):
-            body += self.file.read(size)
-            self.file.readline()
-        self.file.readline()
-        return body
 
 
 class Pair:

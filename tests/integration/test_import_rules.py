@@ -41,6 +41,7 @@ def test_the_tree_as_it_is_keeps_every_rule(copy: Path) -> None:
         ("serving/reading/reader.py", "from fastapi import FastAPI", "No driver and no framework inside the hexagon"),
         ("importing/plan.py", "import waypost.sharing.links.link", "Layers point down"),
         ("scaling/jobs/worker.py", "import waypost.places.place", "Layers point down"),
+        ("access/keys.py", "import waypost.places.place", "Layers point down"),
         ("web/places.py", "import waypost.adapters.sqlite.places", "Layers point down"),
         ("roles/up.py", "import waypost.cli.up", "Layers point down"),
         ("kernel/ids.py", "import msgspec", "The kernel knows the standard library alone"),

@@ -82,7 +82,8 @@ async def fill(admin: Any) -> None:
         from generate_series(1, 5000) as number
         """
     )
-    await admin.execute("analyze places, links, visits, shards, facts, jobs")
+    await admin.execute("insert into visit_totals (link_id) select number from generate_series(1, 5000) as number")
+    await admin.execute("analyze places, links, visits, visit_totals, shards, facts, jobs")
 
 
 def a_page(count: int) -> tuple[object, ...]:
@@ -103,7 +104,7 @@ LOOK_UPS = {
     "a place": (places.SQL["get"], (ID,), "id"),
     "the next places": (places.SQL["after"], ("ocm:1", 1000), "external_id"),
     "a link": (links.SQL["find"], ("7",), "folded"),
-    "its visits": (visits.SQL["count"], ("7",), "link_id"),
+    "its visits": (visits.SQL["count"], (["7"],), "link_id"),
     "a fact": (facts.SQL["get"], ("7",), "name"),
 }
 each_kind_of_plan = pytest.mark.parametrize("mode", ["force_custom_plan", "force_generic_plan"])

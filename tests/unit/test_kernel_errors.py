@@ -92,7 +92,7 @@ def test_exit_code_2_is_for_those_who_asked_wrongly() -> None:
     assert {error.exit_code for error in every_error()} == {1, 2, 130}
 
 
-@pytest.mark.parametrize(("kind", "least", "most"), [(TransientError, 503, 503), (AskedWrongly, 400, 499)])
+@pytest.mark.parametrize(("kind", "least", "most"), [(TransientError, 429, 503), (AskedWrongly, 400, 499)])
 def test_the_status_says_what_the_kind_says(kind: type[WaypostError], least: int, most: int) -> None:
     assert [error for error in below(kind) if not least <= error.http_status <= most] == []
 

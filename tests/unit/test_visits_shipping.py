@@ -17,9 +17,10 @@ from waypost.bootstrap import open_stores
 from waypost.kernel.errors import TransientError
 from waypost.settings import load_settings
 from waypost.sharing.visits import shipper as shipping
-from waypost.sharing.visits.shipper import Shipper
+from waypost.sharing.visits.shipper import Shipper, VisitSink
 from waypost.sharing.visits.spool import Spool
-from waypost.sharing.visits.visit import Visit, VisitStore
+from waypost.sharing.visits.store import VisitStore
+from waypost.sharing.visits.visit import Visit
 
 AT = datetime(2026, 2, 21, 12, tzinfo=UTC)
 LINK = "otter"
@@ -42,17 +43,20 @@ class Watched:
         self._store = store
         self.away = False
         self.came = asyncio.Event()
+        self.refused = asyncio.Event()
         self.batches: list[int] = []
 
-    async def append(self, visits: Sequence[Visit]) -> None:
+    async def append(self, visits: Sequence[Visit]) -> int:
         if self.away:
+            self.refused.set()
             raise TransientError("the store is away")
-        await self._store.append(visits)
+        new = await self._store.append(visits)
         self.batches.append(len(visits))
         self.came.set()
+        return new
 
     async def count(self, link_id: str) -> int:
-        return await self._store.count(link_id)
+        return (await self._store.count([link_id])).get(link_id, 0)
 
 
 @pytest.fixture
@@ -82,8 +86,8 @@ def using(tmp_path: Path) -> Callable[[Callable[[Watched], Awaitable[Any]]], Any
 Using = Callable[[Callable[[Watched], Awaitable[Any]]], Any]
 
 
-def shipper_in(folder: Path, store: VisitStore) -> Shipper:
-    return Shipper(Spool(folder, most_bytes=10_000_000), store)
+def shipper_in(folder: Path, sink: VisitSink) -> Shipper:
+    return Shipper(Spool(folder, most_bytes=10_000_000), sink)
 
 
 def files(folder: Path) -> list[Path]:
@@ -214,6 +218,24 @@ def test_while_the_store_is_away_visits_stay_and_nothing_is_removed(using: Using
     using(work)
 
 
+def test_what_dead_processes_left_takes_room_until_it_is_shipped(using: Using, folder: Path) -> None:
+    async def work(store: Watched) -> None:
+        leave_behind(folder, 20)
+        size = (folder / "dead.visits").stat().st_size
+        shipper = Shipper(Spool(folder, most_bytes=size + 100), store)
+        with capture_logs() as logged:
+            for number in range(100, 103):
+                shipper.record(visit(number))
+        assert [entry["message"] for entry in logged] == ["[Errno 122] the spool is full"]
+        await shipper.ship()
+        for number in range(103, 106):
+            shipper.record(visit(number))
+        await shipper.close()
+        assert await store.count(LINK) == 20 + 1 + 3
+
+    using(work)
+
+
 def test_a_large_backlog_goes_in_batches(using: Using, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shipping, "_BATCH_BYTES", 500)
 
@@ -261,8 +283,9 @@ def test_a_running_shipper_ships_what_is_recorded_and_outlives_a_store_that_is_a
         shipper.record(visit(1))
         running = asyncio.create_task(shipper.run())
         with capture_logs() as logged:
-            await asyncio.sleep(0)
-            assert [entry["event"] for entry in logged] == ["visits stay in the spool for now"]
+            async with asyncio.timeout(30):
+                await store.refused.wait()
+            assert {entry["event"] for entry in logged} == {"visits stay in the spool for now"}
             store.away = False
             shipper.record(visit(2))
             async with asyncio.timeout(30):

@@ -1,5 +1,6 @@
 """The spool on local disk: what was answered for is there, whatever happened to the process."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -67,7 +68,7 @@ from pathlib import Path
 from datetime import UTC, datetime
 from waypost.sharing.visits.spool import Spool
 from waypost.sharing.visits.visit import Visit
-spool = Spool(Path(sys.argv[1]), most_bytes=1_000_000)
+spool = Spool(Path(sys.argv[1]), most_bytes=100_000_000)
 def append(number):
     return spool.append(Visit(f"visit-{number}", "otter", datetime(2026, 2, 21, 12, tzinfo=UTC)))
 """
@@ -92,6 +93,7 @@ def test_a_visit_is_on_the_disk_before_it_is_answered(spool: Spool, tmp_path: Pa
     (path,) = (tmp_path / "spool").iterdir()
     assert path.read_bytes() == line(1)
     assert path.stat().st_mode & 0o777 == 0o600
+    spool.count()
     assert VISITS_SPOOLED._value.get() == before + 1
 
 
@@ -197,10 +199,52 @@ def test_a_full_spool_refuses_and_counts_until_it_is_shipped(tmp_path: Path) -> 
         assert [spool.append(visit(number)) for number in range(4)] == [True, True, False, False]
     assert lost() == before + 2
     assert {(entry["event"], entry["message"]) for entry in logged} == {
-        ("a visit is lost", "[Errno 122] the spool is full")
+        ("a visit is lost, and maybe more", "[Errno 122] the spool is full")
     }
     assert read(spool.own) == ["visit-0", "visit-1"]
     assert spool.append(visit(4))
+    spool.own.remove()
+
+
+def test_a_full_spool_does_not_fill_the_log(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, most_bytes=1)
+    before = lost()
+    with capture_logs() as logged:
+        assert not any(spool.append(visit(number)) for number in range(1000))
+    assert (lost() - before, len(logged)) == (1000, 1)
+    spool.own.remove()
+
+
+@pytest.mark.parametrize("synced", [True, False])
+def test_a_visit_waits_for_the_disk_where_that_is_wanted(tmp_path: Path, synced: bool) -> None:  # noqa: FBT001 - a parameter
+    spool = Spool(tmp_path, most_bytes=PLENTY, synced=synced)
+    for _ in range(2):
+        assert spool.append(visit(1))
+        flags = fcntl.fcntl(spool.own._descriptor, fcntl.F_GETFL)
+        assert bool(flags & os.O_DSYNC) is synced
+        spool.renew()
+    spool.own.remove()
+
+
+@pytest.mark.parametrize("after", [1, 100, 5000])
+def test_a_process_that_is_killed_while_it_appends_has_all_that_it_answered_for(tmp_path: Path, after: int) -> None:
+    script = CHILD + (
+        "import itertools, os\n"
+        "for number in itertools.count():\n"
+        "    assert append(number)\n"
+        "    os.write(1, b'%d\\n' % number)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout
+        answered = [child.stdout.readline() for _ in range(after)]
+        child.send_signal(signal.SIGKILL)
+        answered += child.stdout.readlines()
+    spool = Spool(tmp_path, most_bytes=PLENTY)
+    (segment,) = spool.abandoned()
+    counted = read(segment)
+    assert counted == [f"visit-{number}" for number in range(len(counted))]
+    assert len(answered) <= len(counted) <= len(answered) + 1
+    segment.remove()
     spool.own.remove()
 
 

@@ -1,16 +1,17 @@
-"""Who may write: this machine alone, and being on this machine is not enough."""
+"""Who may write without a key: this machine alone, and being on this machine is not enough."""
 
 import asyncio
 
 import httpx
 import pytest
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI, Request
 from starlette.types import ASGIApp, Message
 from structlog.testing import capture_logs
 
 from unit.support_web import ask, assert_problem, get, send_raw
 from waypost.web.bounds import Bounds
-from waypost.web.guard import WriteGuard, is_loopback
+from waypost.web.guard import JSON as JSON_TYPE
+from waypost.web.guard import WriteGuard, check_content_type, is_loopback
 from waypost.web.problems import add_problem_handlers
 
 JSON = {"Content-Type": "application/json"}
@@ -20,8 +21,12 @@ def guarded(listening: str = "127.0.0.1") -> ASGIApp:
     app = FastAPI()
     add_problem_handlers(app)
 
-    @app.post("/write", dependencies=[Depends(WriteGuard(listening))])
-    async def write() -> str:
+    guard = WriteGuard(listening)
+
+    @app.post("/write")
+    async def write(request: Request) -> str:
+        (await guard(request)).needs("links:write")
+        check_content_type(request, JSON_TYPE)
         return "written"
 
     return Bounds(app)
@@ -60,7 +65,7 @@ def test_every_loopback_address_is_this_machine(peer: str, listening: str) -> No
 @pytest.mark.parametrize("listening", ["0.0.0.0", "::", "192.168.1.7", "example.org", ""])
 def test_beyond_loopback_nothing_can_be_written(listening: str) -> None:
     document = assert_problem(write(listening=listening), 403, "loopback-only")
-    assert "read-only" in document["detail"]
+    assert "beyond loopback" in document["detail"]
 
 
 @pytest.mark.parametrize("peer", ["192.168.1.7", "10.0.0.1", "2001:db8::1", "testclient", ""])

@@ -10,6 +10,7 @@ from waypost.cli import (
     doctor,
     imports,
     jobs,
+    keys,
     links,
     places,
     schedulers,
@@ -18,6 +19,7 @@ from waypost.cli import (
     snapshots,
     sources,
     up,
+    vocabularies,
     workers,
 )
 from waypost.cli.frame import Group
@@ -45,6 +47,8 @@ for command in (
     snapshots.group,
     serve.group,
     links.group,
+    keys.group,
+    vocabularies.group,
     simulator.group,
     database.group,
     config.group,

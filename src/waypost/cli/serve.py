@@ -1,11 +1,14 @@
 """The command `waypost serve`, and its verbs."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from waypost.cli.frame import Group, Load, with_settings
+
+if TYPE_CHECKING:
+    from waypost.roles.serving import Links
 
 group = Group(
     "serve",
@@ -15,7 +18,7 @@ group = Group(
 
 
 def _listening(function: Callable[..., Any]) -> Callable[..., Any]:
-    host = click.option("--host", help="Address to listen on (default: 127.0.0.1). Beyond loopback all is read-only.")
+    host = click.option("--host", help="Address to listen on (default: 127.0.0.1). Beyond loopback it needs keys.")
     port = click.option("--port", type=click.IntRange(0, 65535), help="Port (default: 8080, or the next free one).")
     return host(port(with_settings(function)))
 
@@ -37,19 +40,33 @@ def serve_places(load: Load, host: str | None, port: int | None) -> int:
 def serve_links(load: Load, host: str | None, port: int | None) -> int:
     """Create links, redirect them and count their visits.
 
-    Creating needs no key, but only from this machine: beyond loopback everything is read-only.
+    Creating needs a key, or this machine: waypost key create.
     """
-    return _serve(load, host, port, links=True)
+    return _serve(load, host, port, links="all")
+
+
+@group.command(
+    "redirect", examples=("waypost serve redirect", "waypost serve redirect --host 0.0.0.0 --port 80 --data /srv/go")
+)
+@_listening
+def serve_redirect(load: Load, host: str | None, port: int | None) -> int:
+    """Only follow links: for a host name that everybody can reach, with nothing else on it.
+
+    It answers phrases, their previews and QR codes, reports of abuse, health and metrics, and counts visits.
+    """
+    return _serve(load, host, port, links="redirects")
 
 
 @group.command("all", examples=("waypost serve all", "waypost serve all --host 0.0.0.0 --port 80"))
 @_listening
 def serve_all(load: Load, host: str | None, port: int | None) -> int:
     """Places and links on one port."""
-    return _serve(load, host, port, places=True, links=True)
+    return _serve(load, host, port, places=True, links="all")
 
 
-def _serve(load: Load, host: str | None, port: int | None, *, places: bool = False, links: bool = False) -> int:
+def _serve(
+    load: Load, host: str | None, port: int | None, *, places: bool = False, links: "Links | None" = None
+) -> int:
     from waypost.roles.running import run
     from waypost.roles.serving import serve_role
 

@@ -14,7 +14,7 @@ from waypost.cli.frame import Command, Load, say, with_settings
         "WAYPOST_OCM_KEY=… waypost up --country DE,FR",
     ),
 )
-@click.option("--host", help="Address to listen on (default: 127.0.0.1). Beyond loopback everything is read-only.")
+@click.option("--host", help="Address to listen on (default: 127.0.0.1). Beyond loopback writing needs a key.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: 8080, or the next free one).")
 @click.option("--places", type=click.IntRange(1, 1_000_000), help="Size of the simulated provider (default: 2000).")
 @click.option("--country", help="What to import, such as DE,FR. Needed with a real provider.")

@@ -1,4 +1,4 @@
-"""Quantities as people write them: counts, durations and sizes."""
+"""Quantities as people write them: counts, durations, sizes and switches."""
 
 import re
 from collections.abc import Callable
@@ -43,3 +43,9 @@ def parse_count(least: int, most: int) -> Callable[[str], int]:
         return int(text)
 
     return read
+
+
+def parse_switch(text: str) -> bool:
+    if text.strip() not in {"on", "off"}:
+        raise ValueError(f"{text[:40]!r} is neither on nor off")
+    return text.strip() == "on"

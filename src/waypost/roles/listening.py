@@ -80,8 +80,9 @@ class HttpServer(uvicorn.Server):
     """uvicorn on a socket of ours; signals are the role's business, not the server's."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._hot = app.hot if isinstance(app, App) else None
-        connection = partial(Connection, hot=self._hot)
+        hot, redirects = (app.hot, app.redirects) if isinstance(app, App) else (None, None)
+        self._paths = [path for path in (hot, redirects) if path]
+        connection = partial(Connection, hot=hot, redirects=redirects)
         super().__init__(
             uvicorn.Config(
                 app,
@@ -107,8 +108,8 @@ class HttpServer(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second; every tenth time, connections are looked at and answers counted."""
         if counter % _TICKS == 0:
-            if self._hot:
-                self._hot.settle()
+            for path in self._paths:
+                path.settle()
             now = asyncio.get_running_loop().time()
             for connection in list(self.server_state.connections):
                 if isinstance(connection, Connection):

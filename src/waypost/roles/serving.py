@@ -5,25 +5,30 @@ import gc
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Literal
 
 from starlette.types import ASGIApp
 
 from waypost.bootstrap import Stores, open_stores, refuse_without_links
 from waypost.kernel.errors import WaypostError
 from waypost.kernel.tasks import end
+from waypost.roles.authoring import make_author, read_vocabularies
 from waypost.roles.listening import HttpServer, address, listen
 from waypost.roles.running import Stop
+from waypost.roles.visits import counting
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import Settings
-from waypost.sharing.links.author import Author
-from waypost.sharing.visits.shipper import Shipper
-from waypost.sharing.visits.spool import Spool
+from waypost.sharing.links.passwords import fits_password
+from waypost.sharing.links.rights import open_edit_tokens
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import SNAPSHOT_OPENED, SNAPSHOT_PLACES
 from waypost.web.app import Places, make_app
 from waypost.web.guard import WriteGuard
 from waypost.web.health import Probe
-from waypost.web.links import Sharing
+from waypost.web.links.door import Door
+from waypost.web.links.known import KnownLinks
+from waypost.web.links.sharing import Redirects, Sharing
+from waypost.web.proxies import Proxies
 
 log = get_logger("serve")
 
@@ -77,25 +82,45 @@ class PlacesRole:
 
 
 @asynccontextmanager
+async def redirects_part(settings: Settings, stores: Stores) -> AsyncIterator[Redirects]:
+    """What following links needs; visits that are still in the spool at the end are shipped before it closes."""
+    async with counting(settings, stores) as counted:
+        yield Redirects(
+            links=stores.links,
+            cache=KnownLinks(stores.links, settings.redirect),
+            observer=counted.observer,
+            record=counted.shipper.record,
+            record_line=counted.shipper.record_line,
+            door=Door(fits_password),
+            settings=settings.redirect,
+            proxies=Proxies(settings.web.proxies),
+            public_url=settings.web.public_url,
+            home=settings.sharing.home,
+        )
+
+
+@asynccontextmanager
 async def links_part(settings: Settings, stores: Stores) -> AsyncIterator[Sharing]:
-    """What link routes need; visits that are still in the spool at the end are shipped before it closes."""
-    shipper = Shipper(Spool(settings.spool, most_bytes=settings.sharing.spool_max), stores.visits)
-    shipping = asyncio.create_task(shipper.run())
-    try:
+    """What all routes of links need."""
+    async with redirects_part(settings, stores) as redirects:
+        vocabularies = read_vocabularies(settings)
         yield Sharing(
-            author=Author(stores.links, settings.sharing.language, block=_PHRASES_AT_ONCE),
+            author=make_author(settings, stores, block=_PHRASES_AT_ONCE, vocabularies=vocabularies),
             links=stores.links,
             visits=stores.visits,
-            record=shipper.record,
-            public_url=settings.web.public_url,
+            vocabularies=vocabularies,
+            edit_tokens=await open_edit_tokens(stores.facts),
+            redirects=redirects,
         )
-    finally:
-        await end(shipping)
-        await shipper.close()
 
 
-async def serve_role(settings: Settings, stop: Stop, on_up: OnUp, *, places: bool, links: bool, moves_on: bool) -> None:
-    """`waypost serve places`, `links` or `all`."""
+Links = Literal["all", "redirects"]
+
+
+async def serve_role(
+    settings: Settings, stop: Stop, on_up: OnUp, *, places: bool, links: Links | None, moves_on: bool
+) -> None:
+    """`waypost serve places`, `links`, `redirect` or `all`."""
     if links:
         refuse_without_links(settings)
     sock = listen(settings.web.host, settings.web.port, moves_on=moves_on)
@@ -104,6 +129,8 @@ async def serve_role(settings: Settings, stop: Stop, on_up: OnUp, *, places: boo
         probes: dict[str, Probe] = {}
         place_part: Places | None = None
         sharing: Sharing | None = None
+        redirects: Redirects | None = None
+        guard = WriteGuard(settings.web.host)
         if places:
             role = PlacesRole(settings)
             await role.look()
@@ -111,10 +138,20 @@ async def serve_role(settings: Settings, stop: Stop, on_up: OnUp, *, places: boo
             place_part, probes["snapshot"] = role.part, role.probe
         if links:
             stores = await stack.enter_async_context(open_stores(settings))
-            sharing = await stack.enter_async_context(links_part(settings, stores))
             await stores.facts.set(ADDRESS, address(sock))
             probes["store"] = store_probe(stores)
-        app = make_app(probes=probes, guard=WriteGuard(settings.web.host), places=place_part, sharing=sharing)
+            guard = WriteGuard(settings.web.host, stores.keys)
+            if links == "all":
+                sharing = await stack.enter_async_context(links_part(settings, stores))
+            else:
+                redirects = await stack.enter_async_context(redirects_part(settings, stores))
+        app = make_app(
+            probes=probes,
+            guard=guard,
+            places=place_part,
+            sharing=sharing,
+            redirects=redirects,
+        )
         await answer(app, sock, stop, on_up)
 
 

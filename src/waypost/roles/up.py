@@ -95,7 +95,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         role, state = PlacesRole(settings), ImportState()
         await role.look()
         sharing = await stack.enter_async_context(links_part(settings, stores))
-        guard = WriteGuard(settings.web.host)
+        guard = WriteGuard(settings.web.host, stores.keys)
 
         async def status() -> PageStatus:
             generation = role.live.generation if role.live.is_open else None

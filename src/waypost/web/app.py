@@ -13,7 +13,14 @@ from waypost.web.guard import WriteGuard
 from waypost.web.health import Probe, health_routes
 from waypost.web.hot import HotPath
 from waypost.web.landing import landing_routes
-from waypost.web.links import Sharing, link_routes, redirect_routes
+from waypost.web.links.all_routes import all_link_routes
+from waypost.web.links.hosting import home_routes, robots_routes
+from waypost.web.links.hot import RedirectPath
+from waypost.web.links.looking import looking_routes
+from waypost.web.links.place_links import place_link_routes
+from waypost.web.links.redirect import redirect_routes
+from waypost.web.links.reporting import report_routes
+from waypost.web.links.sharing import Redirects, Sharing
 from waypost.web.pages import Status, asset_routes, documentation_routes, status_routes
 from waypost.web.places.api import PlacesApi
 from waypost.web.places.routes import Front
@@ -31,9 +38,10 @@ class Places:
 
 
 class App(Bounds):
-    """All routes within their bounds. A server may use the hot path first; without it the answers are the same."""
+    """All routes within their bounds. A server may use the hot paths first; without them the answers are the same."""
 
     hot: HotPath | None = None
+    redirects: RedirectPath | None = None
 
 
 def make_app(
@@ -42,29 +50,37 @@ def make_app(
     guard: WriteGuard,
     places: Places | None = None,
     sharing: Sharing | None = None,
+    redirects: Redirects | None = None,
     status: Status | None = None,
 ) -> App:
-    """`status` feeds the page with the map; without it there is no page."""
+    """`status` feeds the page with the map; without it there is no page. `redirects` alone is a server of those."""
     app = FastAPI(title="Waypost", version=__version__, openapi_url=None, docs_url=None, redoc_url=None)
-    front = Front(PlacesApi(places.live, most=places.most), places.public_url) if places else None
     add_problem_handlers(app)
-    routers: list[APIRouter] = [
-        health_routes(probes),
-        landing_routes(front, page=status is not None),
-        documentation_routes(app),
-    ]
+    front = Front(PlacesApi(places.live, most=places.most), places.public_url) if places else None
+    followed = redirects or (sharing.redirects if sharing else None)
+    routers: list[APIRouter] = [health_routes(probes)]
+    if redirects:
+        routers.append(home_routes(redirects))
+    else:
+        routers += [landing_routes(front, page=status is not None), documentation_routes(app)]
     if status:
         routers.append(status_routes(status))
+    if followed:
+        routers += [robots_routes(followed), report_routes(followed)]
     routers.append(asset_routes(page=status is not None))
     if front:
         routers.append(front.router())
     if sharing:
-        # Last, because its route takes every single word that no other route has.
-        routers += [link_routes(sharing, guard), redirect_routes(sharing)]
+        routers += all_link_routes(sharing, guard)
+    if sharing and places:
+        routers.append(place_link_routes(sharing, places.live, guard))
+    if followed:
+        # Last, because their routes take every single word that no other route has.
+        routers += [looking_routes(followed), redirect_routes(followed)]
     for router in routers:
         app.include_router(router)
     describe(app)
     whole = App(app, places.cors if places else ())
-    if front:
-        whole.hot = HotPath(front, whole)
+    whole.hot = HotPath(front, whole) if front else None
+    whole.redirects = RedirectPath(followed, whole) if followed else None
     return whole

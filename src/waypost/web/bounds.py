@@ -22,7 +22,13 @@ _NOSNIFF = (b"x-content-type-options", b"nosniff")
 _ALWAYS = head_of(_NOSNIFF)
 
 
-class _Refused(Exception):
+# These read their bodies themselves, once they know that whoever sends them may.
+READ_THEIR_OWN = frozenset({"/v1/links/bulk"})
+
+
+class BodyRefused(Exception):
+    """Too long, too large, too slow or not whole; `answer` says so."""
+
     def __init__(self, status: int, slug: str, detail: str) -> None:
         super().__init__(detail)
         self.answer = problem(status, slug, detail)
@@ -68,11 +74,12 @@ class Bounds:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             _check_address(scope)
-            body = await _read_body(scope, receive)
-        except _Refused as refused:
+            if scope["path"] not in READ_THEIR_OWN:
+                receive = _replayed(await read_body(scope, receive), receive)
+        except BodyRefused as refused:
             await refused.answer(scope, receive, send)
         else:
-            await self._app(scope, _replayed(body, receive), send)
+            await self._app(scope, receive, send)
 
 
 def measure(route: str, method: str, status: int, seconds: Sequence[float]) -> None:
@@ -90,29 +97,29 @@ def _meters(route: str, method: str, status: int) -> tuple[Counter, ManyHistogra
 
 def _check_address(scope: Scope) -> None:
     if len(scope["raw_path"]) + len(scope["query_string"]) > LONGEST_ADDRESS:
-        raise _Refused(400, "address-too-long", f"an address has at most {LONGEST_ADDRESS} bytes")
+        raise BodyRefused(400, "address-too-long", f"an address has at most {LONGEST_ADDRESS} bytes")
 
 
-async def _read_body(scope: Scope, receive: Receive) -> bytes:
+async def read_body(scope: Scope, receive: Receive, *, most: int = _MOST_BODY, seconds: float = _BODY_SECONDS) -> bytes:
     """All of it, before any route runs: a route that reads would turn our refusal into an error of its own."""
     headers = dict(scope["headers"])
     if b"content-length" not in headers and b"transfer-encoding" not in headers:
         return b""
     body = bytearray()
     try:
-        async with asyncio.timeout(_BODY_SECONDS):
+        async with asyncio.timeout(seconds):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     # Half a body that happens to be whole JSON must not be acted on.
-                    raise _Refused(400, "body-incomplete", "the client went away before its body was complete")
+                    raise BodyRefused(400, "body-incomplete", "the client went away before its body was complete")
                 body += message["body"]
-                if len(body) > _MOST_BODY:
-                    raise _Refused(413, "body-too-large", f"a body has at most {_MOST_BODY} bytes")
+                if len(body) > most:
+                    raise BodyRefused(413, "body-too-large", f"a body has at most {most} bytes here")
                 if not message.get("more_body", False):
                     return bytes(body)
     except TimeoutError:
-        raise _Refused(408, "body-too-slow", f"the body did not arrive within {_BODY_SECONDS:.0f} s") from None
+        raise BodyRefused(408, "body-too-slow", f"the body did not arrive within {seconds:.0f} s") from None
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -1,10 +1,12 @@
-"""One connection: uvicorn's own, with time-outs for clients that send or read too slowly, and the hot path in front."""
+"""One connection: uvicorn's own, with time-outs for clients that send or read too slowly, and hot paths in front."""
 
+import asyncio
 from typing import Any, Literal
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from waypost.web.hot import HotPath
+from waypost.web.links.hot import RedirectPath
 
 # From the first byte of a request to the end of its headers; also how long a new connection may take to begin.
 _HEAD_SECONDS = 10.0
@@ -14,14 +16,17 @@ _HALF_READ = ("head", "end")
 
 
 class Connection(HttpToolsProtocol):
-    """What the hot path answers never becomes a task; every other request takes uvicorn's way.
+    """What a hot path answers never becomes a task; every other request takes uvicorn's way.
 
     It relies on names of uvicorn that are not public, which is why the release is pinned.
     """
 
-    def __init__(self, *given: Any, hot: HotPath | None = None, **more: Any) -> None:
+    def __init__(
+        self, *given: Any, hot: HotPath | None = None, redirects: RedirectPath | None = None, **more: Any
+    ) -> None:
         super().__init__(*given, **more)
-        self._hot = hot
+        self._hot, self._redirects = hot, redirects
+        self._peer = ""
         self._running: RequestResponseCycle | None = None
         # What it waits for: a first request, another one, the rest of one; or nothing, while one is answered.
         self._awaits: Literal["first", "request", "head", "end"] | None = "first"
@@ -31,6 +36,10 @@ class Connection(HttpToolsProtocol):
         self._unread = 0
         self._since = self._unread_since = self.loop.time()
 
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
+        super().connection_made(transport)
+        self._peer = self.client[0] if self.client else ""
+
     def connection_lost(self, exc: Exception | None) -> None:
         # uvicorn tells only the request that came last, and this one would go on writing to nobody.
         if self._running is not None:
@@ -38,7 +47,17 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self._hot is None or not self._is_free() or not self._answer_now(self._hot, data):
+        # A request can begin here, and its answer go out in its turn without waiting for the client. (When the last
+        # request that took the long way has its answer, all before it have theirs.)
+        last: RequestResponseCycle | None = self.cycle
+        if (
+            self._awaits in _HALF_READ
+            or (last is not None and not last.response_complete)
+            or self.flow.write_paused
+            or self.transport.is_closing()
+            or (self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency)
+            or not self._answer_now(data)
+        ):
             super().data_received(data)
 
     def on_message_begin(self) -> None:
@@ -58,21 +77,12 @@ class Connection(HttpToolsProtocol):
         self._running = cycle
         super()._start_asgi_task(cycle, app)
 
-    def _is_free(self) -> bool:
-        """Whether a request can begin here, and its answer go out in its turn without waiting for the client."""
-        # When the last request that took the long way has its answer, all before it have theirs.
-        last: RequestResponseCycle | None = self.cycle
-        return (
-            self._awaits not in _HALF_READ
-            and (last is None or last.response_complete)
-            and not self.flow.write_paused
-            and not self.transport.is_closing()
-            and (self.limit_concurrency is None or len(self.connections) < self.limit_concurrency)
-        )
-
-    def _answer_now(self, hot: HotPath, data: bytes) -> bool:
+    def _answer_now(self, data: bytes) -> bool:
+        default = self.server_state.default_headers
         try:
-            written = hot.answer(data, self.scheme or "http", self.server_state.default_headers)
+            written = self._hot.answer(data, self.scheme or "http", default) if self._hot else None
+            if written is None and self._redirects:
+                written = self._redirects.answer(data, self._peer, default)
         except Exception:  # noqa: BLE001 - a defect: the long way meets it too, and tells of it
             return False
         if written is None:
@@ -81,7 +91,8 @@ class Connection(HttpToolsProtocol):
             self.transport.write(written[0])
         else:
             self.transport.writelines(written)
-        self._unset_keepalive_if_required()
+        if self.timeout_keep_alive_task is not None:
+            self._unset_keepalive_if_required()
         self._awaits = "request"
         self._requests += 1
         self.server_state.total_requests += 1

@@ -4,6 +4,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
+_KEYS = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "a key, made with `waypost key create`"},
+    "key": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "the same key"},
+}
 _PROBLEM = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],
@@ -33,7 +37,9 @@ def _describe_problems(description: dict[str, Any]) -> None:
     for operation in (each for methods in description["paths"].values() for each in methods.values()):
         operation["responses"].pop("422", None)
         operation["responses"]["default"] = answer
-    schemas = description.setdefault("components", {}).setdefault("schemas", {})
+    components = description.setdefault("components", {})
+    components["securitySchemes"] = _KEYS
+    schemas = components.setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas["Problem"] = _PROBLEM

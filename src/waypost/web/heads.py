@@ -12,6 +12,8 @@ class Head(msgspec.Struct, frozen=True):
     written: bytes
 
 
-@lru_cache(1024)
-def head_of(*headers: Header) -> Head:
+def new_head(*headers: Header) -> Head:
     return Head(headers, b"".join(b"%b: %b\r\n" % header for header in headers))
+
+
+head_of = lru_cache(1024)(new_head)

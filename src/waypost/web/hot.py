@@ -10,15 +10,14 @@ from collections import defaultdict
 from collections.abc import Mapping
 from time import perf_counter
 
-import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from waypost.web.blocks import parse_block
 from waypost.web.bounds import Bounds, measure
 from waypost.web.heads import Head, Header, head_of
 from waypost.web.places.answer import LARGE, Answer
 from waypost.web.places.routes import Front
 
-_END = b"\r\n\r\n"
 # A place or an item, a list of them, or a tile; longer addresses are rare, and Bounds decides about them.
 _REQUEST = re.compile(
     rb"GET (?:(/v1/places|/collections/places/items)(?:/([\w.:~-]{1,200}))?|/tiles/(\d{1,2})/(\d{1,9})/(\d{1,9})\.mvt)"
@@ -32,9 +31,7 @@ _ROUTES: dict[tuple[bytes | None, int], str] = {
     (b"/collections/places/items", 1): "/collections/places/items/{place}",
     (None, 3): "/tiles/{z}/{x}/{y}.mvt",
 }
-# Not for us: a body, a protocol to change to, a connection to close.
-_UNUSUAL = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
-_MOST_BLOCK, _MOST_BLOCKS = 2048, 1024
+_MOST_BLOCKS = 1024
 _MOST_MEASURED = 1000
 # Less than this is cheaper to copy than to write in parts.
 _SMALL = 64 * 1024
@@ -52,7 +49,7 @@ class HotPath:
         self._default: list[Header] = []
         self._default_written = b""
         self._measured: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
-        self._blocks: dict[bytes, Asked | None] = {}
+        self._blocks: dict[bytes, Asked] = {}
 
     def answer(self, data: bytes, scheme: str, default: list[Header]) -> list[bytes | memoryview] | None:
         """What to write for the bytes of a request; nothing where the long way is to be taken."""
@@ -100,32 +97,9 @@ class HotPath:
             return self._blocks[block]
         except KeyError:
             pass
-        if len(block) > _MOST_BLOCK or not block.endswith(_END) or block.find(_END) != len(block) - len(_END):
+        headers = parse_block(block)
+        if headers is None:
             return None
         if len(self._blocks) >= _MOST_BLOCKS:
             self._blocks.clear()
-        return self._blocks.setdefault(block, _parse(block))
-
-
-class _Collected:
-    def __init__(self) -> None:
-        self.headers: dict[bytes, bytes] = {}
-        self.is_complete = False
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self.headers[name.lower()] = value
-
-    def on_message_complete(self) -> None:
-        self.is_complete = True
-
-
-def _parse(block: bytes) -> Asked | None:
-    """The headers by their names, unless there is anything among them that only uvicorn knows how to handle."""
-    collected = _Collected()
-    try:
-        httptools.HttpRequestParser(collected).feed_data(b"GET / HTTP/1.1" + block)
-    except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-        return None
-    headers = collected.headers
-    usual = _UNUSUAL.isdisjoint(headers) and headers.get(b"connection", b"keep-alive").lower() == b"keep-alive"
-    return headers if usual and collected.is_complete else None
+        return self._blocks.setdefault(block, dict(headers))

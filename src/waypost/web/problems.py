@@ -1,5 +1,6 @@
 """Errors over HTTP: problem+json (RFC 9457), with a stable slug and, where there is one, the parameter at fault."""
 
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -7,21 +8,24 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from waypost.kernel.errors import AskedWrongly, WaypostError
+from waypost.kernel.errors import AskedWrongly, NotNow, WaypostError
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("web")
 
 _TITLES = {
     400: "The request cannot be understood",
+    401: "The key is not known here",
     403: "Not allowed",
     404: "Not found",
     405: "This method is not for this address",
     408: "The request came too slowly",
     409: "Somebody else has it",
     410: "Gone",
+    412: "It was changed in the meantime",
     413: "The request is too large",
     415: "This content type is not taken",
+    429: "Too many at once",
     500: "Something went wrong in Waypost",
     503: "Not possible right now",
 }
@@ -43,7 +47,12 @@ def problem(status: int, slug: str, detail: str, **more: Any) -> Response:
 
 def from_error(error: WaypostError) -> Response:
     parameter = error.parameter if isinstance(error, AskedWrongly) else None
-    return problem(error.http_status, error.slug, str(error), parameter=parameter)
+    answer = problem(error.http_status, error.slug, str(error), parameter=parameter)
+    if error.http_status == 401:  # noqa: PLR2004 - not recognised
+        answer.headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, NotNow):
+        answer.headers["Retry-After"] = str(ceil(error.retry_in))
+    return answer
 
 
 def add_problem_handlers(app: FastAPI) -> None:
@@ -71,7 +80,15 @@ async def _on_http_exception(request: Request, error: Exception) -> Response:
         return problem(404, "not-found", f"there is nothing at {request.url.path[:200]}")
     answer = problem(error.status_code, "http-error", str(error.detail))
     answer.headers.update(error.headers or {})
+    if error.status_code == 405 and (methods := _methods_at(request)):  # noqa: PLR2004 - this method is not allowed
+        answer.headers["Allow"] = methods
     return answer
+
+
+def _methods_at(request: Request) -> str:
+    """What the description has at this address: of several routes there, the framework names the first one's alone."""
+    path = getattr(request.scope.get("route"), "path", None)
+    return ", ".join(method.upper() for method in request.app.openapi()["paths"].get(path, ()))
 
 
 async def _on_defect(request: Request, error: Exception) -> Response:

@@ -1,10 +1,15 @@
 """What can be set about serving over HTTP."""
 
+import ipaddress
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import urlsplit
 
 from waypost.kernel.configuration import setting
-from waypost.kernel.quantities import parse_count
+from waypost.kernel.quantities import parse_count, parse_duration
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def parse_public_url(text: str) -> str:
@@ -23,10 +28,74 @@ def parse_origins(text: str) -> tuple[str, ...]:
     return origins
 
 
+def parse_networks(text: str) -> tuple[Network, ...]:
+    try:
+        return tuple(ipaddress.ip_network(part.strip()) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        raise ValueError(f"{error}; write networks like 10.0.0.0/8, or addresses, with commas between them") from None
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"{text[:40]!r} is none of {', '.join(choices)}")
+        return text
+
+    return read
+
+
+def _parse_status(text: str) -> int:
+    return int(_one_of("302", "301", "307", "308")(text))
+
+
+def _parse_age(text: str) -> int:
+    return 0 if text.strip() == "0" else round(parse_duration(text))
+
+
+@dataclass(frozen=True)
+class RedirectSettings:
+    """How links are followed."""
+
+    status: int = setting("redirect.status", "302", parse=_parse_status, explain="302, 301, 307 or 308")
+    browser_cache: int = setting(
+        "redirect.browser_cache",
+        "0",
+        parse=_parse_age,
+        explain="how long a browser may keep a redirect; it then neither counts visits nor notices changes",
+    )
+    fresh: float = setting(
+        "redirect.fresh",
+        "30s",
+        parse=parse_duration,
+        explain="how long a link is followed from memory; what another process changes is noticed after this time",
+    )
+    kept: float = setting(
+        "redirect.kept",
+        "10m",
+        parse=parse_duration,
+        explain="how long a link is still followed from memory while the store is away",
+    )
+    unknown: float = setting(
+        "redirect.unknown", "5s", parse=parse_duration, explain="how long it is remembered that a phrase is no link's"
+    )
+    most: int = setting(
+        "redirect.most",
+        "50000",
+        parse=parse_count(1, 10_000_000),
+        explain="most links that a process keeps in memory",
+    )
+    robots: Literal["allow", "deny"] = setting(
+        "redirect.robots",
+        "allow",
+        parse=_one_of("allow", "deny"),
+        explain="whether robots.txt lets crawlers follow links; they are asked not to list them either way",
+    )
+
+
 @dataclass(frozen=True)
 class WebSettings:
     # Not called WAYPOST_PORT: Kubernetes sets that for a Service called waypost, to something that is no port.
-    host: str = setting("listen.host", "127.0.0.1", explain="address to listen on; beyond loopback all is read-only")
+    host: str = setting("listen.host", "127.0.0.1", explain="address to listen on; beyond loopback writing needs a key")
     port: int = setting(
         "listen.port", "8080", parse=parse_count(0, 65535), explain="port to listen on; 0 takes a free one"
     )
@@ -38,6 +107,12 @@ class WebSettings:
     )
     public_url: str = setting(
         "public_url", "", parse=parse_public_url, explain="how links look from outside; from the request when empty"
+    )
+    proxies: tuple[Network, ...] = setting(
+        "listen.proxies",
+        "",
+        parse=parse_networks,
+        explain="networks of proxies in front of us, whose X-Forwarded-For or Forwarded is believed; none when empty",
     )
     cors: tuple[str, ...] = setting(
         "cors",

@@ -1,4 +1,4 @@
-"""There are no links in MongoDB, and no visits. Whoever asks for them is told where they are."""
+"""There are no links in MongoDB, and no visits, phrase spaces or keys. Whoever asks for them is told where they are."""
 
 from typing import NoReturn
 
@@ -19,7 +19,7 @@ class LinksElsewhere(AskedWrongly):
 
 
 class NoLinks:
-    """Stands where a store of links or of visits should be."""
+    """Stands where a store of links, or of what belongs to them, should be."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise LinksElsewhere

@@ -1,55 +1,196 @@
-"""Links and phrase spaces on PostgreSQL."""
+"""Links on PostgreSQL."""
 
+from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
+import msgspec
+
+from waypost.adapters.link_rows import (
+    AT_A_TIME,
+    NothingKept,
+    Obstacles,
+    change,
+    columns_of,
+    is_impossible,
+    like,
+    like_folded,
+    listed,
+    nearer,
+    to_link,
+)
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.queries import load_queries
-from waypost.sharing.links.link import Link, PhraseTaken
-from waypost.sharing.links.store import SpaceRecord
+from waypost.sharing.links.events import LINK_CREATED
+from waypost.sharing.links.history import read_back
+from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken
+from waypost.sharing.links.store import Edit, Listed, Position, Wanted
 from waypost.sharing.phrases.matching import fold_phrase
 
 SQL = load_queries(__package__, "links.sql")
+
+# "links" in ASCII: what everybody who adds many of them agrees to lock.
+_TURN = int.from_bytes(b"links")
+# Ten thousand links take a second or two, and others may be first.
+_PATIENCE = 60.0
+_COLUMNS = """
+    id phrase folded looks target language theme format created_at updated_at version title tags expires_at max_visits
+    password forward_query place_id owner asked disabled deleted
+""".split()  # noqa: SIM905 - in the order of the statement, and as long
+_EDITED = """
+    id target updated_at version title tags expires_at max_visits password forward_query place_id disabled deleted
+""".split()  # noqa: SIM905 - in the order of the statement, and as long
 
 
 class PostgresLinkStore:
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
-    async def add(self, link: Link) -> None:
-        added = await self._database.fetch(
-            SQL["add"],
-            link.id,
-            link.phrase,
-            fold_phrase(link.phrase),
-            link.target,
-            link.language,
-            link.theme,
-            link.format,
-            link.created_at,
-            link.expires_at,
-            link.disabled,
-        )
-        if not added:
-            raise PhraseTaken(f"the phrase {link.phrase!r} is taken; choose another one")
+    async def add(self, link: Link, by: str) -> None:
+        if await self._database.fetch(SQL["add"], *_to_add([link], by)):
+            return
+        obstacle = (await _obstacles(self._database, [link])).of(link)
+        if obstacle is not None and obstacle.id == link.id:
+            raise AlreadyMade(obstacle)
+        raise PhraseTaken.of(link)
+
+    async def add_many(self, links: Sequence[Link], by: str, *, atomic: bool) -> Sequence[Link | None]:
+        try:
+            async with self._database.transaction() as tx:
+                return await _add_all(tx, links, by, atomic=atomic)
+        except NothingKept as error:
+            return error.obstacles
 
     async def find(self, phrase: str) -> Link | None:
-        rows = await self._database.fetch(SQL["find"], fold_phrase(phrase))
-        return _to_link(rows[0]) if rows else None
+        return await self._one("find", fold_phrase(phrase))
 
-    async def open_space(self, language: str, theme: str | None, vocabulary: str, key: bytes) -> SpaceRecord:
-        wanted = (language, theme or "", vocabulary)
-        found = await self._database.fetch(SQL["space"], *wanted)
-        if not found:
-            await self._database.fetch(SQL["open_space"], *wanted, key)
-            # Not in the same statement: that would not see the space that another process opened in the meantime.
-            found = await self._database.fetch(SQL["space"], *wanted)
-        return SpaceRecord(found[0]["id"], found[0]["key"])
+    async def get(self, id: str) -> Link | None:  # noqa: A002 - as the port has it
+        return await self._one("get", id)
 
-    async def reserve(self, space: int, count: int) -> int:
-        [row] = await self._database.fetch(SQL["reserve"], space, count)
-        return int(row["first"])
+    async def edit(self, link: Link, by: str) -> None:
+        async with self._database.transaction() as tx:
+            rows = await tx.fetch(SQL["hold"], link.id)
+            if not rows or rows[0]["version"] != link.version - 1:
+                raise LinkChanged.of(link)
+            before = to_link(rows[0])
+            columns = columns_of(link)
+            await tx.execute(SQL["edit"], *(columns[name] for name in _EDITED))
+            await tx.execute(SQL["drop_tags"], before.tags, link.created_at, link.id)
+            if not link.deleted:
+                await tx.execute(SQL["add_tags"], link.tags, link.created_at, link.id)
+            changed = change(before, link)
+            version = link.id, link.version, link.updated_at
+            await tx.execute(SQL["write_history"], *version, by, changed.before, changed.after)
+            event = changed.event
+            told = UUID(event.id), event.name, event.subject, event.occurred_at, bytes(event.data).decode()
+            await tx.execute(SQL["event"], *told)
+
+    async def page(self, wanted: Wanted, after: Position | None, limit: int) -> Listed:
+        if is_impossible(wanted):
+            return Listed((), None)
+        horizon = await self._horizon(wanted, after) if wanted.text is not None else None
+        sql, values = page_statement(wanted, after, horizon, limit=limit + 1)
+        return listed([to_link(row) for row in await self._database.fetch(sql, *values)], limit, horizon)
+
+    async def _horizon(self, wanted: Wanted, after: Position | None) -> Position | None:
+        sql, values = _list_statement("horizon", msgspec.structs.replace(wanted, text=None), after, None, AT_A_TIME)
+        rows = await self._database.fetch(sql, *values)
+        return Position(rows[0]["created_at"], rows[0]["id"]) if rows else None
+
+    async def to_target(self, target: str, owner: str | None) -> Link | None:
+        return await self._one("to_target", owner or "", target)
+
+    async def history(self, link_id: str, after: int = 0, limit: int = 1000) -> Sequence[Edit]:
+        return [
+            Edit(
+                row["link_id"],
+                row["version"],
+                row["at"],
+                row["changed_by"],
+                read_back(row["before"]) if row["before"] else None,
+                read_back(row["after"]),
+            )
+            for row in await self._database.fetch(SQL["history"], link_id, after, limit)
+        ]
+
+    async def count_up(self, link_id: str, most: int) -> bool:
+        return bool(await self._database.fetch(SQL["count_up"], link_id, most))
+
+    async def _one(self, statement: str, *values: str) -> Link | None:
+        rows = await self._database.fetch(SQL[statement], *values)
+        return to_link(rows[0]) if rows else None
 
 
-def _to_link(row: Any) -> Link:
-    # By name: a newer release may have added columns.
-    return Link(**{name: row[name] for name in Link.__struct_fields__})
+def page_statement(
+    wanted: Wanted, after: Position | None, until: Position | None, *, limit: int
+) -> tuple[str, list[Any]]:
+    return _list_statement("page", wanted, after, until, limit)
+
+
+def _list_statement(
+    name: str, wanted: Wanted, after: Position | None, until: Position | None, count: int
+) -> tuple[str, list[Any]]:
+    """Only what is asked for stands in it: a condition that may be empty would keep its index from being used."""
+    wanted, after = nearer(wanted, after)
+    asked: list[tuple[str, tuple[Any, ...]]] = [
+        ("tag", (wanted.tag,)),
+        ("after", _position(after)),
+        ("until", _position(until)),
+        ("created_from", (wanted.created_from,)),
+        ("created_to", (wanted.created_to,)),
+        ("language", (wanted.language,)),
+        ("theme", (wanted.theme,)),
+        ("owner", (wanted.owner,)),
+        ("text", _patterns(wanted.text)),
+    ]
+    present = [(each, values) for each, values in asked if values[0] is not None]
+    conditions = "\n".join(SQL[f"where_{each}"] for each, _ in present)
+    statement = SQL[name if wanted.tag is None else f"{name}_by_tag"].replace("{conditions}", conditions)
+    statement = statement.replace("{list}", "links" if wanted.tag is None else "link_tags")
+    arguments = [value for _, values in present for value in values] + [count]
+    for number in range(1, len(arguments) + 1):
+        statement = statement.replace("$?", f"${number}", 1)
+    return statement, arguments
+
+
+def _position(position: Position | None) -> tuple[Any, ...]:
+    return (position.created_at, position.id) if position else (None,)
+
+
+def _patterns(text: str | None) -> tuple[str | None, ...]:
+    return (None,) if text is None else (like(text), like(text), like_folded(text))
+
+
+def _to_add(links: Sequence[Link], by: str) -> tuple[Any, ...]:
+    """The arguments of the statement: a list for each column."""
+    rows = [columns_of(link) for link in links]
+    changes = [change(None, link) for link in links]
+    tags = [(link.id, tag) for link in links for tag in link.tags]
+    return (
+        *([row[name] for row in rows] for name in _COLUMNS),
+        [changed.after for changed in changes],
+        [UUID(changed.event.id) for changed in changes],
+        [bytes(changed.event.data).decode() for changed in changes],
+        by,
+        LINK_CREATED,
+        [link_id for link_id, _ in tags],
+        [tag for _, tag in tags],
+    )
+
+
+async def _add_all(tx: Any, links: Sequence[Link], by: str, *, atomic: bool) -> list[Link | None]:
+    await tx.fetch(SQL["take_turns"], _TURN, timeout=_PATIENCE)
+    added = {row["id"] for row in await tx.fetch(SQL["add"], *_to_add(links, by), timeout=_PATIENCE)}
+    obstacles = await _obstacles(tx, [link for link in links if link.id not in added])
+    found = [None if link.id in added else obstacles.of(link) for link in links]
+    if atomic and len(added) < len(links):
+        raise NothingKept(found)
+    return found
+
+
+async def _obstacles(connection: Any, links: Sequence[Link]) -> Obstacles:
+    if not links:
+        return Obstacles(())
+    rows = [columns_of(link) for link in links]
+    columns = ([row[name] for row in rows] for name in ("id", "folded", "looks"))
+    return Obstacles([to_link(row) for row in await connection.fetch(SQL["in_the_way"], *columns)])

@@ -1,18 +1,133 @@
--- add: a new link, if no other has its folded phrase
-insert into links (id, phrase, folded, target, language, theme, format, created_at, expires_at, disabled)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-on conflict (folded) do nothing
-returning id;
+-- take_turns: who adds many links waits for whoever else does, and so never for each other
+select pg_advisory_xact_lock($1);
+
+-- add: new links, except those whose id another has, or whose phrase reads or looks the same
+with brought as materialized (
+  select *
+  from unnest(
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[],
+    $10::timestamptz[], $11::bigint[], $12::text[], $13::text[], $14::timestamptz[], $15::bigint[], $16::text[],
+    $17::boolean[], $18::text[], $19::text[], $20::text[], $21::boolean[], $22::boolean[], $23::text[], $24::uuid[],
+    $25::text[]
+  ) as brought (
+    id, phrase, folded, looks, target, language, theme, format, created_at,
+    updated_at, version, title, tags, expires_at, max_visits, password,
+    forward_query, place_id, owner, asked, disabled, deleted, after, event_id,
+    data
+  )
+),
+added as (
+  insert into links (
+    id, phrase, folded, looks, target, language, theme, format, created_at, updated_at, version, title, tags,
+    expires_at, max_visits, password, forward_query, place_id, owner, asked, disabled, deleted
+  )
+  select
+    id, phrase, folded, looks, target, language, theme, format, created_at, updated_at, version, title, tags,
+    expires_at, max_visits, password, forward_query, place_id, owner, asked, disabled, deleted
+  from brought
+  on conflict do nothing
+  returning id, created_at
+),
+written as (
+  insert into link_edits (link_id, version, at, changed_by, after)
+  select id, version, updated_at, $26, after from brought join added using (id)
+),
+told as (
+  insert into outbox (id, name, subject, occurred_at, data)
+  select event_id, $27, id, updated_at, data from brought join added using (id)
+),
+tagged as (
+  insert into link_tags (tag, created_at, id)
+  select tag, created_at, id from unnest($28::text[], $29::text[]) as tags (id, tag) join added using (id)
+)
+select id from added;
+
+-- in_the_way: which links have one of these ids, or a phrase that reads or looks the same
+select * from links where id = any($1::text[])
+union all select * from links where folded = any($2::text[])
+union all select * from links where looks = any($3::text[]);
 
 -- find: a link by its folded phrase
 select * from links where folded = $1;
 
--- open_space: a space for a vocabulary, unless there is one
-insert into phrase_spaces (language, theme, vocabulary, key) values ($1, $2, $3, $4)
-on conflict (language, theme, vocabulary) do nothing;
+-- get: a link by its id
+select * from links where id = $1;
 
--- space: the space for a vocabulary
-select id, key from phrase_spaces where language = $1 and theme = $2 and vocabulary = $3;
+-- hold: a link that nobody else changes from here on
+select * from links where id = $1 for no key update;
 
--- reserve: a block of numbers that nobody else gets
-update phrase_spaces set next_number = next_number + $2 where id = $1 returning next_number - $2 as first;
+-- edit: what may change of a link
+update links
+set target = $2, updated_at = $3, version = $4, title = $5, tags = $6, expires_at = $7, max_visits = $8, password = $9,
+    forward_query = $10, place_id = $11, disabled = $12, deleted = $13
+where id = $1;
+
+-- add_tags: those by which a link is listed
+insert into link_tags (tag, created_at, id) select tag, $2, $3 from unnest($1::text[]) as tags (tag);
+
+-- drop_tags: those by which a link was listed
+delete from link_tags where tag = any($1::text[]) and created_at = $2 and id = $3;
+
+-- write_history: who changed what
+insert into link_edits (link_id, version, at, changed_by, before, after) values ($1, $2, $3, $4, $5, $6);
+
+-- event: what happened, for others
+insert into outbox (id, name, subject, occurred_at, data) values ($1, $2, $3, $4, $5);
+
+-- history: what happened to a link
+select link_id, version, at, changed_by, before, after from link_edits
+where link_id = $1 and version > $2 order by version limit $3;
+
+-- page: newest first; the conditions below are put in, and each question mark becomes the next number
+select links.* from links where not deleted {conditions}
+order by links.created_at desc, links.id desc limit $?;
+
+-- page_by_tag: the same, along a tag's own list
+select links.* from link_tags join links using (id) where not deleted {conditions}
+order by link_tags.created_at desc, link_tags.id desc limit $?;
+
+-- horizon: where one that looks for a text stops for now
+select links.created_at, links.id from links where not deleted {conditions}
+order by links.created_at desc, links.id desc limit 1 offset $?;
+
+-- horizon_by_tag: the same, along a tag's own list
+select link_tags.created_at, link_tags.id from link_tags join links using (id) where not deleted {conditions}
+order by link_tags.created_at desc, link_tags.id desc limit 1 offset $?;
+
+-- where_until: not behind the horizon
+and ({list}.created_at, {list}.id) >= ($?, $?)
+
+-- where_tag: that have it
+and link_tags.tag = $?
+
+-- where_after: behind where a page ended
+and ({list}.created_at, {list}.id) < ($?, $?)
+
+-- where_created_from: made then or later
+and {list}.created_at >= $?
+
+-- where_created_to: made before then
+and {list}.created_at < $?
+
+-- where_language: drawn in it
+and language = $?
+
+-- where_theme: drawn from it
+and theme = $?
+
+-- where_owner: made with this key
+and owner = $?
+
+-- where_text: that contain it
+and (title ilike $? or target ilike $? or folded like $?)
+
+-- to_target: the newest that may be given to its owner again
+select * from links
+where owner = $1 and left(target, 500) = left($2, 500) and target = $2
+  and not deleted and not disabled and password is null and max_visits is null and expires_at is null
+order by created_at desc, id desc limit 1;
+
+-- count_up: one visit more, unless all are taken
+insert into link_counters as counter (link_id, taken) select $1, 1 where $2::bigint > 0
+on conflict (link_id) do update set taken = counter.taken + 1 where counter.taken < $2
+returning taken;

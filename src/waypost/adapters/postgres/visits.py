@@ -1,22 +1,174 @@
-"""Visits on PostgreSQL."""
+"""Visits on PostgreSQL.
 
-from collections.abc import Sequence
+Whoever counts visits of a link holds the link's row of totals until the end of the transaction. So what is counted of a
+link changes in one transaction after another, and counting again goes on beside counting.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.queries import load_queries
+from waypost.adapters.visit_rows import (
+    COLUMN_OF,
+    EVENTS_AT_A_TIME,
+    LINKS_AT_A_TIME,
+    buckets_of,
+    event_of,
+    row_of,
+    visit_of,
+)
+from waypost.sharing.visits.spans import DAY, HOUR, STRETCH, Range, cover, cover_by, from_us, to_us, windows
+from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, Step
+from waypost.sharing.visits.tally import Tally, read_agents, totals
 from waypost.sharing.visits.visit import Visit
 
 SQL = load_queries(__package__, "visits.sql")
+
+_START, _END = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+# What counts a stretch of a busy link again may take a while; who ships visits rather tries again later.
+_PATIENCE = 600.0
 
 
 class PostgresVisitStore:
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
 
-    async def append(self, visits: Sequence[Visit]) -> None:
-        columns = ([visit.id for visit in visits], [visit.link_id for visit in visits], [visit.at for visit in visits])
-        await self._database.fetch(SQL["add"], *columns)
+    async def append(self, visits: Sequence[Visit]) -> int:
+        # In a thread: who follows a link now should not wait until the agents of earlier ones are read.
+        events = await asyncio.to_thread(read_agents, visits)
+        if not events:
+            return 0
+        columns = _storable(list(map(row_of, events)))
+        async with self._database.transaction() as tx:
+            await _hold(tx, {event.visit.link_id for event in events})
+            added = set(await tx.fetchval(SQL["add"], *columns))
+            tally = await asyncio.to_thread(Tally, [event for event in events if event.visit.id in added])
+            await _count(tx, tally)
+        return len(added)
 
-    async def count(self, link_id: str) -> int:
-        [row] = await self._database.fetch(SQL["count"], link_id)
-        return int(row["visits"])
+    async def count(self, link_ids: Sequence[str]) -> Mapping[str, int]:
+        rows = await self._database.fetch(SQL["count"], link_ids)
+        return {row["link_id"]: row["visits"] for row in rows}
+
+    async def totals(self, link_id: str, span: Span) -> Counted:
+        asked = cover(span)
+        moments = _moments(asked.moments, asked.parts)
+        [row] = await self._database.fetch(SQL["totals"], link_id, *_flat(asked.days, *asked.hours), *moments)
+        return Counted(row["visits"], row["visitors"], row["bots"])
+
+    async def series(self, link_id: str, span: Span, step: Step) -> Sequence[Bucket]:
+        asked = cover_by(step, span)
+        hours = [start // HOUR for start, _ in asked.moments]
+        rows = await self._database.fetch(
+            SQL["series"], link_id, *_flat(asked.days, *asked.hours), *_moments(asked.moments), *hours
+        )
+        return buckets_of(rows, step)
+
+    async def top(self, link_id: str, span: Span, dimension: str, limit: int) -> Sequence[tuple[str, int]]:
+        asked = cover(span)
+        periods = _flat(asked.stretches, *asked.spare_days, asked.days)
+        rows = await self._database.fetch(
+            SQL["top"].replace("{column}", COLUMN_OF[dimension]),
+            *(link_id, dimension, *periods, *_moments(asked.parts), limit),
+        )
+        return [(row["value"], row["visits"]) for row in rows]
+
+    async def events(self, link_id: str, span: Span) -> AsyncIterator[Sequence[Visit]]:
+        behind, end = (span.start or _START, ""), span.end or _END
+        while rows := await self._database.fetch(SQL["events"], link_id, *behind, end, EVENTS_AT_A_TIME):
+            yield [visit_of(row, row["at"]) for row in rows]
+            behind = rows[-1]["at"], rows[-1]["id"]
+
+    async def forget(self, before: datetime, limit: int) -> int:
+        async with self._database.transaction() as tx:
+            await tx.fetch(SQL["remember"], to_us(before))
+            return int(await tx.fetchval(SQL["forget"], before, limit, timeout=_PATIENCE))
+
+    async def rebuild(self, on_progress: Callable[[int], None]) -> int:
+        counted, after = 0, ""
+        while rows := await self._database.fetch(SQL["links"], after, LINKS_AT_A_TIME):
+            links = [row["link_id"] for row in rows]
+            [ages] = await self._database.fetch(SQL["ages"])
+            for window in windows(ages["oldest"], ages["newest"]):
+                counted += await self._count_again(links, window)
+                on_progress(counted)
+            after = links[-1]
+        return counted
+
+    async def _count_again(self, links: Sequence[str], window: Range) -> int:
+        async with self._database.transaction() as tx:
+            forgotten = await tx.fetchval(SQL["forgotten"])
+            days = max(window[0], -(-forgotten // DAY)), window[1]
+            if days[0] >= days[1]:
+                return 0
+            await _hold(tx, links, timeout=_PATIENCE)
+            await _clear(tx, links, days, window)
+            tally = Tally()
+            found = await tx.cursor(SQL["all_of"], links, *(_day_start(day) for day in days))
+            while rows := await found.fetch(EVENTS_AT_A_TIME, timeout=_PATIENCE):
+                tally.add(event_of(row, row["at"]) for row in rows)
+            await _count(tx, tally, timeout=_PATIENCE)
+            return tally.events
+
+
+async def _hold(tx: Any, links: Iterable[str], timeout: float | None = None) -> None:
+    chosen = list(links)
+    await tx.execute(SQL["begin"], chosen, timeout=timeout)
+    await tx.execute(SQL["hold"], chosen, timeout=timeout)
+
+
+async def _count(tx: Any, tally: Tally, timeout: float | None = None) -> None:
+    """Add to what was counted."""
+    met = await _run(tx, "meet", tally.visitors(), timeout)
+    days = tally.days(Counter((row["link_id"], row["day"]) for row in met))
+    await _run(tx, "count_totals", totals(days), timeout)
+    await _run(tx, "count_days", days, timeout)
+    await _run(tx, "count_hours", tally.hours(), timeout)
+    await _run(tx, "count_values", tally.values(), timeout)
+
+
+async def _clear(tx: Any, links: Sequence[str], days: Range, window: Range) -> None:
+    """Drop what was counted of some days; what was counted of others stays in sums of both."""
+    stretches = tuple(day // STRETCH for day in window)
+    hours = tuple(24 * day for day in days)
+    for name, arguments in (
+        ("clear_days", days),
+        ("clear_visitors", days),
+        ("clear_hours", hours),
+        ("clear_values", (DIMENSIONS, *days)),
+        ("clear_stretches", (DIMENSIONS, *stretches)),
+        ("add_up_stretches", (DIMENSIONS, *window)),
+        ("add_up_totals", ()),
+    ):
+        await tx.execute(SQL[name], links, *arguments, timeout=_PATIENCE)
+
+
+async def _run(tx: Any, name: str, rows: Sequence[tuple[Any, ...]], timeout: float | None = None) -> list[Any]:
+    """A statement that takes rows as columns."""
+    found: list[Any] = await tx.fetch(SQL[name], *zip(*rows, strict=True), timeout=timeout) if rows else []
+    return found
+
+
+def _storable(rows: Sequence[tuple[Any, ...]]) -> list[Sequence[Any]]:
+    """Columns without the one character that JSON has and PostgreSQL has not: it would hold up all other visits."""
+    columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
+    for at, column in enumerate(columns):
+        if isinstance(column[0], str) and "\0" in "".join(column):
+            columns[at] = [text.replace("\0", "") for text in column]
+    return columns
+
+
+def _flat(*ranges: Range) -> list[int]:
+    return [number for each in ranges for number in each]
+
+
+def _moments(*pairs: tuple[Range, Range]) -> list[datetime]:
+    return [from_us(moment) for pair in pairs for each in pair for moment in each]
+
+
+def _day_start(day: int) -> datetime:
+    return from_us(min(max(day * DAY, to_us(_START)), to_us(_END)))

@@ -1,9 +1,212 @@
--- add: count each visit once, however often it is shipped
-insert into visits (id, link_id, at)
-select id, link_id, at from unnest($1::text[], $2::text[], $3::timestamptz[]) as shipped (id, link_id, at)
--- Two that ship the same visits wait for each other in the same order, and so never for ever.
-order by id
-on conflict (id) do nothing;
+-- begin: links that have no row of totals yet get one, to be held by it
+insert into visit_totals (link_id) select link_id from unnest($1::text[]) as given (link_id)
+order by link_id
+on conflict do nothing;
 
--- count: of one link
-select count(*) as visits from visits where link_id = $1;
+-- hold: whoever counts visits of these links waits for whoever does already; all in the same order, so never for ever
+select from visit_totals where link_id = any($1::text[]) order by link_id for no key update;
+
+-- add: keep each visit once, however often it is shipped; tells which were new
+with added as (
+  insert into visits (
+    id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country, browser, device, system, bot
+  )
+  select * from unnest(
+    $1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::text[], $11::text[], $12::text[], $13::boolean[]
+  ) as shipped (id, link_id, at)
+  order by id
+  on conflict (id) do nothing
+  returning id
+)
+select coalesce(array_agg(id), '{}') as ids from added;
+
+-- meet: who was not here on that day yet
+insert into visit_visitors (link_id, day, visitor) select * from unnest($1::text[], $2::integer[], $3::text[])
+on conflict do nothing
+returning link_id, day;
+
+-- count_totals: add to what was counted
+insert into visit_totals (link_id, visits, visitors, bots)
+select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[])
+on conflict (link_id) do update
+set visits = visit_totals.visits + excluded.visits, visitors = visit_totals.visitors + excluded.visitors,
+    bots = visit_totals.bots + excluded.bots;
+
+-- count_days: add to what was counted
+insert into visit_days (link_id, day, visits, visitors, bots)
+select * from unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[])
+on conflict (link_id, day) do update
+set visits = visit_days.visits + excluded.visits, visitors = visit_days.visitors + excluded.visitors,
+    bots = visit_days.bots + excluded.bots;
+
+-- count_hours: add to what was counted
+insert into visit_hours (link_id, hour, visits, bots)
+select * from unnest($1::text[], $2::integer[], $3::bigint[], $4::bigint[])
+on conflict (link_id, hour) do update
+set visits = visit_hours.visits + excluded.visits, bots = visit_hours.bots + excluded.bots;
+
+-- count_values: add to what was counted
+insert into visit_values (link_id, dimension, days, period, value, visits)
+select * from unnest($1::text[], $2::text[], $3::smallint[], $4::integer[], $5::text[], $6::bigint[])
+on conflict (link_id, dimension, days, period, value) do update set visits = visit_values.visits + excluded.visits;
+
+-- count: visits by people
+select link_id, visits from visit_totals where link_id = any($1::text[]) and visits > 0;
+
+-- totals: whole days; hours of days at the edges; visits of hours at the edges; and visitors of days at the edges
+with counted as (
+  select visits, bots from visit_days where link_id = $1 and day >= $2 and day < $3
+  union all
+  select visits, bots from visit_hours where link_id = $1 and hour >= $4 and hour < $5
+  union all
+  select visits, bots from visit_hours where link_id = $1 and hour >= $6 and hour < $7
+  union all
+  select (not bot)::integer, bot::integer from visits where link_id = $1 and at >= $8 and at < $9
+  union all
+  select (not bot)::integer, bot::integer from visits where link_id = $1 and at >= $10 and at < $11
+)
+select
+  coalesce(sum(visits), 0)::bigint as visits,
+  coalesce(sum(bots), 0)::bigint as bots,
+  (select coalesce(sum(visitors), 0) from visit_days where link_id = $1 and day >= $2 and day < $3)::bigint
+  + (
+    select count(distinct visitor) from visits
+    where link_id = $1 and at >= $12 and at < $13 and not bot and visitor <> ''
+  )
+  + (
+    select count(distinct visitor) from visits
+    where link_id = $1 and at >= $14 and at < $15 and not bot and visitor <> ''
+  ) as visitors
+from counted;
+
+-- series: the same pieces, each with the hour that it begins in
+select 24 * day as hour, visits, bots from visit_days where link_id = $1 and day >= $2 and day < $3
+union all
+select hour, visits, bots from visit_hours where link_id = $1 and hour >= $4 and hour < $5
+union all
+select hour, visits, bots from visit_hours where link_id = $1 and hour >= $6 and hour < $7
+union all
+select $12::integer, count(*) filter (where not bot), count(*) filter (where bot) from visits
+where link_id = $1 and at >= $8 and at < $9
+union all
+select $13::integer, count(*) filter (where not bot), count(*) filter (where bot) from visits
+where link_id = $1 and at >= $10 and at < $11;
+
+-- top: whole days by known value; what these leave of all visits of those days is unknown; and visits at the edges
+with known as (
+  select value, visits from visit_values
+  where link_id = $1 and dimension = $2 and days = 32 and period >= $3 and period < $4
+  union all
+  select value, visits from visit_values
+  where link_id = $1 and dimension = $2 and days = 1 and period >= $5 and period < $6
+  union all
+  select value, visits from visit_values
+  where link_id = $1 and dimension = $2 and days = 1 and period >= $7 and period < $8
+),
+counted as (
+  select value, visits from known
+  union all
+  select '' collate "C", -visits from known
+  union all
+  select '' collate "C", visits from visit_days where link_id = $1 and day >= $9 and day < $10
+  union all
+  select {column} collate "C", 1 from visits where link_id = $1 and at >= $11 and at < $12 and not bot
+  union all
+  select {column} collate "C", 1 from visits where link_id = $1 and at >= $13 and at < $14 and not bot
+)
+select value, sum(visits)::bigint as visits from counted
+group by value
+having sum(visits) > 0
+order by sum(visits) desc, value
+limit $15;
+
+-- events: of a link, oldest first
+select id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country from visits
+where link_id = $1 and (at, id) > ($2, $3) and at < $4
+order by at, id
+limit $5;
+
+-- remember: since when events are dropped; nobody counts again meanwhile
+update facts set value = greatest(value::bigint, $1::bigint)::text where name = 'visits-forgotten-before';
+
+-- forget: the oldest events, and who was here then
+with old as (
+  select id from visits where at at time zone 'UTC' < $1::timestamptz at time zone 'UTC'
+  order by at at time zone 'UTC'
+  limit $2
+),
+gone as (
+  delete from visits using old where visits.id = old.id returning link_id, at, visitor
+),
+unknown_again as (
+  delete from visit_visitors as met using gone
+  where met.link_id = gone.link_id and met.day = floor(extract(epoch from gone.at) / 86400)::integer
+    and met.visitor = gone.visitor
+)
+select count(*) as events from gone;
+
+-- forgotten: since when all events are there; nobody drops any meanwhile
+select value::bigint from facts where name = 'visits-forgotten-before' for share;
+
+-- ages: from the oldest event to the newest
+select
+  min(at at time zone 'UTC') at time zone 'UTC' as oldest, max(at at time zone 'UTC') at time zone 'UTC' as newest
+from visits;
+
+-- links: the next that have events or counts, without reading all events of any
+with recursive next_one (link_id) as (
+  select least(
+    (select min(link_id) from visits where link_id > $1),
+    (select min(link_id) from visit_totals where link_id > $1)
+  )
+  union all
+  select least(
+    (select min(link_id) from visits where link_id > next_one.link_id),
+    (select min(link_id) from visit_totals where link_id > next_one.link_id)
+  )
+  from next_one
+  where next_one.link_id is not null
+)
+select link_id from next_one where link_id is not null limit $2;
+
+-- clear_days: of some links
+delete from visit_days where link_id = any($1::text[]) and day >= $2 and day < $3;
+
+-- clear_visitors: of some links
+delete from visit_visitors where link_id = any($1::text[]) and day >= $2 and day < $3;
+
+-- clear_hours: of some links
+delete from visit_hours where link_id = any($1::text[]) and hour >= $2 and hour < $3;
+
+-- clear_values: of some links
+delete from visit_values
+where link_id = any($1::text[]) and dimension = any($2::text[]) and days = 1 and period >= $3 and period < $4;
+
+-- clear_stretches: of some links
+delete from visit_values
+where link_id = any($1::text[]) and dimension = any($2::text[]) and days = 32 and period >= $3 and period < $4;
+
+-- add_up_stretches: from the days that stay
+insert into visit_values (link_id, dimension, days, period, value, visits)
+select link_id, dimension, 32, period >> 5, value, sum(visits) from visit_values
+where link_id = any($1::text[]) and dimension = any($2::text[]) and days = 1 and period >= $3 and period < $4
+group by link_id, dimension, period >> 5, value;
+
+-- add_up_totals: from the days that stay
+update visit_totals set visits = summed.visits, visitors = summed.visitors, bots = summed.bots
+from (
+  select
+    given.link_id, coalesce(sum(visits), 0) as visits, coalesce(sum(visitors), 0) as visitors,
+    coalesce(sum(bots), 0) as bots
+  from unnest($1::text[]) as given (link_id)
+  left join visit_days on visit_days.link_id = given.link_id
+  group by given.link_id
+) as summed
+where visit_totals.link_id = summed.link_id;
+
+-- all_of: the events of some links
+select
+  id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country, browser, device, system, bot
+from visits
+where link_id = any($1::text[]) and at >= $2 and at < $3;

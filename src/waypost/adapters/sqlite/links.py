@@ -1,75 +1,194 @@
-"""Links, phrase spaces and visits on SQLite."""
+"""Links on SQLite."""
 
 import sqlite3
 from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
 
 import msgspec
 
+from waypost.adapters.link_rows import (
+    AT_A_TIME,
+    NothingKept,
+    Obstacles,
+    change,
+    columns_of,
+    is_impossible,
+    like,
+    like_folded,
+    listed,
+    nearer,
+    to_link,
+)
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, to_us
-from waypost.sharing.links.link import Link, PhraseTaken
-from waypost.sharing.links.store import SpaceRecord
+from waypost.adapters.sqlite.database import SqliteDatabase, from_us, to_us
+from waypost.sharing.links.history import read_back
+from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken
+from waypost.sharing.links.store import Edit, Listed, Position, Wanted
 from waypost.sharing.phrases.matching import fold_phrase
-from waypost.sharing.visits.visit import Visit
 
-_SQL = load_queries(__package__, "links.sql")
+SQL = load_queries(__package__, "links.sql")
+
+_MOMENTS = ("created_at", "updated_at", "expires_at")
+_TRUTHS = ("forward_query", "disabled", "deleted")
 
 
 class SqliteLinkStore:
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
 
-    async def add(self, link: Link) -> None:
-        row = msgspec.structs.asdict(link) | {
-            "folded": fold_phrase(link.phrase),
-            "created_at": to_us(link.created_at),
-            "expires_at": to_us(link.expires_at) if link.expires_at else None,
-        }
-        if not await self._database.write(lambda tx: tx.execute(_SQL["add"], row).rowcount):
-            raise PhraseTaken(f"the phrase {link.phrase!r} is taken; choose another one")
+    async def add(self, link: Link, by: str) -> None:
+        [obstacle] = await self.add_many([link], by, atomic=True)
+        if obstacle is not None and obstacle.id == link.id:
+            raise AlreadyMade(obstacle)
+        if obstacle is not None:
+            raise PhraseTaken.of(link)
+
+    async def add_many(self, links: Sequence[Link], by: str, *, atomic: bool) -> Sequence[Link | None]:
+        def work(tx: sqlite3.Connection) -> list[Link | None]:
+            obstacles = [_add(tx, link) for link in links]
+            if atomic and any(obstacles):
+                raise NothingKept(obstacles)
+            _tell(tx, [(None, link) for link, obstacle in zip(links, obstacles, strict=True) if not obstacle], by)
+            return obstacles
+
+        try:
+            return await self._database.write(work)
+        except NothingKept as refused:
+            return refused.obstacles
 
     async def find(self, phrase: str) -> Link | None:
-        row = await self._database.read(lambda c: c.execute(_SQL["find"], {"folded": fold_phrase(phrase)}).fetchone())
+        return await self._one("find", {"folded": fold_phrase(phrase)})
+
+    async def get(self, id: str) -> Link | None:  # noqa: A002 - as the port has it
+        return await self._one("get", {"id": id})
+
+    async def edit(self, link: Link, by: str) -> None:
+        def work(tx: sqlite3.Connection) -> None:
+            row = tx.execute(SQL["get"], {"id": link.id}).fetchone()
+            if row is None or row["version"] != link.version - 1:
+                raise LinkChanged.of(link)
+            before = _to_link(row)
+            tx.execute(SQL["edit"], _columns(link))
+            tx.executemany(SQL["drop_tag"], _tag_rows(before))
+            _tell(tx, [(before, link)], by)
+
+        await self._database.write(work)
+
+    async def page(self, wanted: Wanted, after: Position | None, limit: int) -> Listed:
+        if is_impossible(wanted):
+            return Listed((), None)
+        horizon = await self._horizon(wanted, after) if wanted.text is not None else None
+        sql, values = page_statement(wanted, after, horizon, limit=limit + 1)
+        rows = await self._database.read(lambda c: c.execute(sql, values).fetchall())
+        return listed([_to_link(row) for row in rows], limit, horizon)
+
+    async def _horizon(self, wanted: Wanted, after: Position | None) -> Position | None:
+        sql, values = _list_statement("horizon", msgspec.structs.replace(wanted, text=None), after, None)
+        row = await self._database.read(lambda c: c.execute(sql, values | {"at_a_time": AT_A_TIME}).fetchone())
+        return Position(from_us(row["created_at"]), row["id"]) if row else None
+
+    async def to_target(self, target: str, owner: str | None) -> Link | None:
+        return await self._one("to_target", {"target": target, "owner": owner or ""})
+
+    async def history(self, link_id: str, after: int = 0, limit: int = 1000) -> Sequence[Edit]:
+        asked = {"id": link_id, "after": after, "limit": limit}
+        rows = await self._database.read(lambda c: c.execute(SQL["history"], asked).fetchall())
+        return [
+            Edit(
+                row["link_id"],
+                row["version"],
+                from_us(row["at"]),
+                row["changed_by"],
+                read_back(row["before"]) if row["before"] else None,
+                read_back(row["after"]),
+            )
+            for row in rows
+        ]
+
+    async def count_up(self, link_id: str, most: int) -> bool:
+        counted = {"id": link_id, "most": most}
+        return await self._database.write(lambda tx: tx.execute(SQL["count_up"], counted).rowcount) == 1
+
+    async def _one(self, statement: str, values: dict[str, Any]) -> Link | None:
+        row = await self._database.read(lambda c: c.execute(SQL[statement], values).fetchone())
         return _to_link(row) if row else None
 
-    async def open_space(self, language: str, theme: str | None, vocabulary: str, key: bytes) -> SpaceRecord:
-        wanted = {"language": language, "theme": theme or "", "vocabulary": vocabulary, "key": key}
 
-        def work(tx: sqlite3.Connection) -> SpaceRecord:
-            tx.execute(_SQL["open_space"], wanted)
-            row = tx.execute(_SQL["space"], wanted).fetchone()
-            return SpaceRecord(row["id"], row["key"])
-
-        return await self._database.write(work)
-
-    async def reserve(self, space: int, count: int) -> int:
-        wanted = {"id": space, "count": count}
-        return await self._database.write(lambda tx: int(tx.execute(_SQL["reserve"], wanted).fetchone()["first"]))
+def page_statement(
+    wanted: Wanted, after: Position | None, until: Position | None, *, limit: int
+) -> tuple[str, dict[str, Any]]:
+    sql, values = _list_statement("page", wanted, after, until)
+    return sql, values | {"limit": limit}
 
 
-class SqliteVisitStore:
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
+def _list_statement(
+    name: str, wanted: Wanted, after: Position | None, until: Position | None
+) -> tuple[str, dict[str, Any]]:
+    """Only what is asked for stands in it: a condition that may be empty would keep its index from being used."""
+    wanted, after = nearer(wanted, after)
+    asked = msgspec.structs.asdict(wanted) | {"after": after, "until": until}
+    conditions = [SQL[f"where_{each}"] for each, value in asked.items() if each != "tag" and value is not None]
+    statement = SQL[name if wanted.tag is None else f"{name}_by_tag"].replace("{conditions}", "\n".join(conditions))
+    values = msgspec.structs.asdict(wanted) | {
+        "created_from": _us(wanted.created_from),
+        "created_to": _us(wanted.created_to),
+        "text": like(wanted.text or ""),
+        "folded": like_folded(wanted.text or ""),
+        **_position("after", after),
+        **_position("until", until),
+    }
+    return statement.replace("{list}", "links" if wanted.tag is None else "link_tags"), values
 
-    async def append(self, visits: Sequence[Visit]) -> None:
-        rows = [{"id": visit.id, "link_id": visit.link_id, "at": to_us(visit.at)} for visit in visits]
-        await self._database.write(lambda tx: tx.executemany(_SQL["add_visit"], rows).rowcount)
 
-    async def count(self, link_id: str) -> int:
-        return await self._database.read(
-            lambda c: int(c.execute(_SQL["count_visits"], {"link_id": link_id}).fetchone()["visits"])
-        )
+def _position(name: str, position: Position | None) -> dict[str, Any]:
+    return {f"{name}_created_at": to_us(position.created_at), f"{name}_id": position.id} if position else {}
+
+
+def _add(tx: sqlite3.Connection, link: Link) -> Link | None:
+    columns = _columns(link)
+    if tx.execute(SQL["add"], columns).rowcount:
+        return None
+    return Obstacles([_to_link(row) for row in tx.execute(SQL["in_the_way"], columns)]).of(link)
+
+
+def _tell(tx: sqlite3.Connection, changes: Sequence[tuple[Link | None, Link]], by: str) -> None:
+    """Write down what became of links: their history, their events, and the tags by which they are listed."""
+    rows = [_change_row(before, after, by) for before, after in changes]
+    tx.executemany(SQL["write_history"], rows)
+    tx.executemany(SQL["event"], rows)
+    tx.executemany(SQL["add_tag"], [row for _, link in changes if not link.deleted for row in _tag_rows(link)])
+
+
+def _change_row(before: Link | None, after: Link, by: str) -> dict[str, Any]:
+    changed = change(before, after)
+    return {
+        "id": after.id,
+        "version": after.version,
+        "updated_at": to_us(after.updated_at),
+        "by": by,
+        "before": changed.before,
+        "after": changed.after,
+        "event_id": changed.event.id,
+        "name": changed.event.name,
+        "data": bytes(changed.event.data).decode(),
+    }
+
+
+def _tag_rows(link: Link) -> list[dict[str, Any]]:
+    return [{"tag": tag, "created_at": to_us(link.created_at), "id": link.id} for tag in link.tags]
+
+
+def _columns(link: Link) -> dict[str, Any]:
+    columns = columns_of(link)
+    return columns | {name: _us(columns[name]) for name in _MOMENTS}
+
+
+def _us(moment: datetime | None) -> int | None:
+    return None if moment is None else to_us(moment)
 
 
 def _to_link(row: sqlite3.Row) -> Link:
-    return Link(
-        id=row["id"],
-        phrase=row["phrase"],
-        target=row["target"],
-        language=row["language"],
-        theme=row["theme"],
-        format=row["format"],
-        created_at=from_us(row["created_at"]),
-        expires_at=from_us_or_none(row["expires_at"]),
-        disabled=bool(row["disabled"]),
-    )
+    columns = dict(row)
+    columns |= {name: from_us(row[name]) for name in _MOMENTS if row[name] is not None}
+    return to_link(columns | {name: bool(row[name]) for name in _TRUTHS})

@@ -1,23 +1,96 @@
--- add: a new link, if no other has its folded phrase
-insert into links (id, phrase, folded, target, language, theme, format, created_at, expires_at, disabled)
-values (:id, :phrase, :folded, :target, :language, :theme, :format, :created_at, :expires_at, :disabled)
-on conflict (folded) do nothing;
+-- add: a new link, unless another has its id, or reads or looks the same
+insert into links (
+  id, phrase, folded, looks, target, language, theme, format, created_at, updated_at, version, title, tags, expires_at,
+  max_visits, password, forward_query, place_id, owner, asked, disabled, deleted
+)
+values (
+  :id, :phrase, :folded, :looks, :target, :language, :theme, :format, :created_at, :updated_at, :version, :title, :tags,
+  :expires_at, :max_visits, :password, :forward_query, :place_id, :owner, :asked, :disabled, :deleted
+)
+on conflict do nothing;
+
+-- in_the_way: which links have this id, or a phrase that reads or looks the same
+select * from links where id = :id
+union select * from links where folded = :folded
+union select * from links where looks = :looks;
 
 -- find: a link by its folded phrase
 select * from links where folded = :folded;
 
--- open_space: a space for a vocabulary, unless there is one
-insert into phrase_spaces (language, theme, vocabulary, key) values (:language, :theme, :vocabulary, :key)
-on conflict do nothing;
+-- get: a link by its id
+select * from links where id = :id;
 
--- space: the space for a vocabulary
-select id, key from phrase_spaces where language = :language and theme = :theme and vocabulary = :vocabulary;
+-- edit: what may change of a link, unless it has changed since
+update links
+set target = :target, updated_at = :updated_at, version = :version, title = :title, tags = :tags,
+    expires_at = :expires_at, max_visits = :max_visits, password = :password, forward_query = :forward_query,
+    place_id = :place_id, disabled = :disabled, deleted = :deleted
+where id = :id and version = :version - 1;
 
--- reserve: a block of numbers that nobody else gets
-update phrase_spaces set next_number = next_number + :count where id = :id returning next_number - :count as first;
+-- add_tag: one by which a link is listed
+insert into link_tags (tag, created_at, id) values (:tag, :created_at, :id);
 
--- add_visit: count a visit once, however often it is shipped
-insert into visits (id, link_id, at) values (:id, :link_id, :at) on conflict do nothing;
+-- drop_tag: one by which a link was listed
+delete from link_tags where tag = :tag and created_at = :created_at and id = :id;
 
--- count_visits: of one link
-select count(*) as visits from visits where link_id = :link_id;
+-- write_history: who changed what
+insert into link_edits (link_id, version, at, changed_by, before, after)
+values (:id, :version, :updated_at, :by, :before, :after);
+
+-- event: what happened, for others
+insert into outbox (id, name, subject, occurred_at, data) values (:event_id, :name, :id, :updated_at, :data);
+
+-- history: what happened to a link
+select link_id, version, at, changed_by, before, after from link_edits
+where link_id = :id and version > :after order by version limit :limit;
+
+-- page: newest first; the conditions below are put in
+select links.* from links where deleted = 0 {conditions}
+order by links.created_at desc, links.id desc limit :limit;
+
+-- page_by_tag: the same, along a tag's own list
+select links.* from link_tags cross join links using (id) where tag = :tag and deleted = 0 {conditions}
+order by link_tags.created_at desc, link_tags.id desc limit :limit;
+
+-- horizon: where one that looks for a text stops for now
+select links.created_at, links.id from links where deleted = 0 {conditions}
+order by links.created_at desc, links.id desc limit 1 offset :at_a_time;
+
+-- horizon_by_tag: the same, along a tag's own list
+select link_tags.created_at, link_tags.id from link_tags cross join links using (id)
+where tag = :tag and deleted = 0 {conditions}
+order by link_tags.created_at desc, link_tags.id desc limit 1 offset :at_a_time;
+
+-- where_until: not behind the horizon
+and ({list}.created_at, {list}.id) >= (:until_created_at, :until_id)
+
+-- where_after: behind where a page ended
+and ({list}.created_at, {list}.id) < (:after_created_at, :after_id)
+
+-- where_created_from: made then or later
+and {list}.created_at >= :created_from
+
+-- where_created_to: made before then
+and {list}.created_at < :created_to
+
+-- where_language: drawn in it
+and language = :language
+
+-- where_theme: drawn from it
+and theme = :theme
+
+-- where_owner: made with this key
+and owner = :owner
+
+-- where_text: that contain it
+and (title like :text escape '\' or target like :text escape '\' or folded like :folded escape '\')
+
+-- to_target: the newest that may be given to its owner again
+select * from links
+where owner = :owner and target = :target
+  and deleted = 0 and disabled = 0 and password is null and max_visits is null and expires_at is null
+order by created_at desc, id desc limit 1;
+
+-- count_up: one visit more, unless all are taken
+insert into link_counters (link_id, taken) select :id, 1 where :most > 0
+on conflict (link_id) do update set taken = taken + 1 where taken < :most;

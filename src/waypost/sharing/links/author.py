@@ -1,80 +1,97 @@
-"""Makes links: draws a phrase that nobody has, or takes the one that was asked for."""
+"""Makes links: draws phrases that nobody has, or takes those that were asked for."""
 
-import secrets
+import asyncio
+import random
 
+import msgspec
+
+from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import utc_now
-from waypost.kernel.ids import new_id
-from waypost.sharing.links.link import Link, PhraseTaken
+from waypost.kernel.errors import TransientError
+from waypost.sharing.links.draft import Draft, Made, prepare, repeated
+from waypost.sharing.links.link import AlreadyMade, Link, PhraseTaken
+from waypost.sharing.links.passwords import hash_in_thread
+from waypost.sharing.links.settings import SharingSettings
 from waypost.sharing.links.store import LinkStore
-from waypost.sharing.links.targets import check_target
+from waypost.sharing.links.targets import TargetRules
+from waypost.sharing.links.terms import check_password
+from waypost.sharing.phrases.drawing import Drawing
 from waypost.sharing.phrases.formats import join
-from waypost.sharing.phrases.matching import check_custom
-from waypost.sharing.phrases.space import Space
-from waypost.sharing.phrases.vocabulary import load
 from waypost.telemetry.metrics import LINKS_CREATED
 
-_KEY_BYTES = 32
-# Only a phrase chosen by hand can stand in a drawn one's way, so that a few draws are plenty.
-_DRAWS = 5
+# Only a phrase that was chosen by hand can stand in a drawn one's way, so that a few draws are plenty.
+DRAWS = 5
+_BASE_SECONDS = 0.01
+_CAP_SECONDS = 1.0
+
+
+class NoPhraseFree(TransientError):
+    """All phrases that were drawn are taken; the next ones will not be."""
+
+    slug = "no-phrase-free"
+
+    def __init__(self) -> None:
+        super().__init__(f"{DRAWS} phrases were drawn, and all of them are taken by hand; try again")
 
 
 class Author:
-    """Draws from blocks of numbers that it reserves, so that two authors never draw the same phrase."""
+    def __init__(
+        self,
+        links: LinkStore,
+        drawing: Drawing,
+        rules: TargetRules,
+        settings: SharingSettings,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.links = links
+        self.rules = rules
+        self.settings = settings
+        self._drawing = drawing
+        self._rng = rng or random.Random()  # noqa: S311 - spreads retries, guards nothing
 
-    def __init__(self, store: LinkStore, language: str, *, block: int) -> None:
-        self._store = store
-        self._language = language
-        self._block = block
-        self._space: tuple[int, Space] | None = None
-        self._numbers = iter(range(0))
-
-    async def create(self, target: str, phrase: str | None = None) -> Link:
-        target = check_target(target)
-        link = await self._take(target, phrase) if phrase is not None else await self._draw(target)
+    async def make(self, draft: Draft, by: str, *, inside: bool = False) -> Made:
+        """A link as wished, by whoever `by` names. `inside`: its target is a page of our own, put together by us."""
+        # First of all: what was right then may be out of bounds by now, such as a time to end.
+        if draft.idempotency and (before := await self.links.get(draft.link_id)):
+            return repeated(draft, before)
+        blank = prepare(draft, self.rules, self.settings, utc_now(), inside=inside)
+        if found := await self.reusable(draft, blank):
+            return Made(found, "reused")
+        if draft.password is not None:
+            blank = msgspec.structs.replace(blank, password=await hash_in_thread(check_password(draft.password)))
+        try:
+            link = await self._add(blank, by)
+        except AlreadyMade as error:
+            # The same request came twice at once, and the other was quicker.
+            return repeated(draft, error.link)
         LINKS_CREATED.inc()
-        return link
+        return Made(link, "new")
 
-    async def _take(self, target: str, phrase: str) -> Link:
-        link = _new(target, check_custom(phrase), language=None)
-        await self._store.add(link)
-        return link
+    async def reusable(self, draft: Draft, blank: Link) -> Link | None:
+        if not draft.may_be_reused:
+            return None
+        found = await self.links.to_target(blank.target, blank.owner)
+        is_same = found and (found.forward_query, found.place_id) == (blank.forward_query, blank.place_id)
+        return found if is_same else None
 
-    async def _draw(self, target: str) -> Link:
-        for _ in range(_DRAWS - 1):
+    async def with_phrase(self, blank: Link) -> Link:
+        if blank.language is None:
+            return blank
+        words = await self._drawing.draw(blank.language, blank.theme)
+        return msgspec.structs.replace(blank, phrase=join(words, blank.format))
+
+    async def pause(self, attempt: int) -> None:
+        await asyncio.sleep(full_jitter(attempt, base=_BASE_SECONDS, cap=_CAP_SECONDS, rng=self._rng))
+
+    async def _add(self, blank: Link, by: str) -> Link:
+        for attempt in range(1, DRAWS + 1):
+            link = await self.with_phrase(blank)
             try:
-                return await self._draw_once(target)
+                await self.links.add(link, by)
             except PhraseTaken:
-                continue
-        return await self._draw_once(target)
-
-    async def _draw_once(self, target: str) -> Link:
-        space_id, space = await self._open_space()
-        number = next(self._numbers, None)
-        if number is None:
-            first = await self._store.reserve(space_id, self._block)
-            self._numbers = iter(range(first + 1, first + self._block))
-            number = first
-        link = _new(target, join(space.words(number), "kebab"), language=self._language)
-        await self._store.add(link)
-        return link
-
-    async def _open_space(self) -> tuple[int, Space]:
-        if self._space is None:
-            vocabulary = load(self._language)
-            record = await self._store.open_space(
-                self._language, None, vocabulary.digest, secrets.token_bytes(_KEY_BYTES)
-            )
-            self._space = record.id, Space(self._language, None, vocabulary, record.key)
-        return self._space
-
-
-def _new(target: str, phrase: str, *, language: str | None) -> Link:
-    return Link(
-        id=str(new_id()),
-        phrase=phrase,
-        target=target,
-        language=language,
-        theme=None,
-        format="kebab",
-        created_at=utc_now(),
-    )
+                if blank.language is None:
+                    raise
+                await self.pause(attempt)
+            else:
+                return link
+        raise NoPhraseFree

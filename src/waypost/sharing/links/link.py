@@ -1,7 +1,6 @@
 """A link: a phrase that leads to a target."""
 
 from datetime import datetime
-from urllib.parse import quote
 
 import msgspec
 
@@ -10,9 +9,13 @@ from waypost.sharing.phrases.formats import Format
 
 
 class PhraseTaken(Conflict):
-    """Another link has this phrase, or one that reads the same."""
+    """Another link has this phrase, or one that reads or looks the same."""
 
     slug = "phrase-taken"
+
+    @classmethod
+    def of(cls, link: "Link") -> "PhraseTaken":
+        return cls(f"the phrase {link.phrase!r} is taken, or one that looks like it; choose another one")
 
 
 class UnknownLink(NotFound):
@@ -21,7 +24,29 @@ class UnknownLink(NotFound):
     slug = "unknown-link"
 
 
+class AlreadyMade(Conflict):
+    """The same Idempotency-Key has made a link already."""
+
+    slug = "already-made"
+
+    def __init__(self, link: "Link") -> None:
+        super().__init__("this Idempotency-Key has made a link already; use a new key for another link")
+        self.link = link
+
+
+class LinkChanged(Conflict):
+    """Somebody else edited the link at the same moment."""
+
+    slug = "link-changed"
+
+    @classmethod
+    def of(cls, link: "Link") -> "LinkChanged":
+        return cls(f"somebody else has changed {link.phrase!r} in the meantime; look at it and try again")
+
+
 class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """`version` grows by one with each edit. What is deleted stays, so that its phrase is never given out again."""
+
     id: str
     phrase: str
     target: str
@@ -29,37 +54,23 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     theme: str | None
     format: Format
     created_at: datetime
+    updated_at: datetime
+    version: int = 1
+    title: str = ""
+    tags: tuple[str, ...] = ()
     expires_at: datetime | None = None
+    max_visits: int | None = None
+    # An argon2 hash.
+    password: str | None = None
+    forward_query: bool = False
+    place_id: str | None = None
+    # The id of the key it was made with; none for one made without.
+    owner: str | None = None
+    # What was asked for when it was made with an Idempotency-Key, hashed; to tell a repetition from another request.
+    asked: str | None = None
     disabled: bool = False
+    deleted: bool = False
 
-
-class LinkView(msgspec.Struct, frozen=True, kw_only=True):
-    """A link as people and scripts see it."""
-
-    id: str
-    phrase: str
-    url: str
-    target: str
-    language: str | None
-    theme: str | None
-    format: Format
-    created_at: datetime
-    expires_at: datetime | None
-    visits: int
-    disabled: bool
-
-
-def view(link: Link, *, base_url: str, visits: int) -> LinkView:
-    return LinkView(
-        id=link.id,
-        phrase=link.phrase,
-        url=f"{base_url.rstrip('/')}/{quote(link.phrase)}",
-        target=link.target,
-        language=link.language,
-        theme=link.theme,
-        format=link.format,
-        created_at=link.created_at,
-        expires_at=link.expires_at,
-        visits=visits,
-        disabled=link.disabled,
-    )
+    def is_over(self, now: datetime) -> bool:
+        """Whether it leads nowhere any more; a limit of visits is counted elsewhere."""
+        return self.disabled or self.deleted or (self.expires_at is not None and self.expires_at <= now)

@@ -1,14 +1,104 @@
-"""What can be set about links and visits."""
+"""What can be set about links."""
 
+import re
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from waypost.kernel.configuration import setting
-from waypost.kernel.quantities import parse_size
+from waypost.kernel.quantities import parse_share, parse_switch
+from waypost.sharing.links.hosts import BadHost, read_host
+from waypost.sharing.phrases.formats import FORMATS, Format
+
+# They run in the visitor's browser under our name, or show the visitor's own files.
+_NEVER = frozenset({"javascript", "data", "vbscript", "blob", "filesystem", "file", "about", "view-source"})
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII)
+
+
+def _read_format(text: str) -> Format:
+    for known in FORMATS:
+        if text == known:
+            return known
+    raise ValueError(f"{text[:40]!r} is no format; choose one of {', '.join(FORMATS)}")
+
+
+def _read_theme(text: str) -> str | None:
+    return text.strip() or None
+
+
+def _words(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _read_hosts(text: str) -> frozenset[str]:
+    try:
+        return frozenset(str(read_host(f"[{part}]" if ":" in part else part)) for part in _words(text))
+    except BadHost as error:
+        raise ValueError(f"one of {text[:80]!r} {error}; write names like go.example.org, without a port") from None
+
+
+def _read_schemes(text: str) -> frozenset[str]:
+    schemes = frozenset(part.lower().removesuffix(":") for part in _words(text))
+    for scheme in sorted(schemes):
+        if not _SCHEME.fullmatch(scheme):
+            raise ValueError(f"{scheme[:40]!r} is no scheme; write them like mailto,tel")
+        if scheme in _NEVER:
+            raise ValueError(f"links never lead to {scheme}: it could do harm in a visitor's browser")
+    return schemes
+
+
+def _parse_home(text: str) -> str:
+    parts = urlsplit(text)
+    if text and (parts.scheme not in {"http", "https"} or not parts.hostname or not text.isascii() or " " in text):
+        raise ValueError("this is not an address; write it like https://example.org/about-our-links")
+    return text
 
 
 @dataclass(frozen=True)
 class SharingSettings:
     language: str = setting("links.language", "en", explain="the language that phrases are drawn in")
-    spool_max: int = setting(
-        "visits.spool_max", "64m", parse=parse_size, explain="most that the local spool of visits may hold"
+    theme: str | None = setting(
+        "links.theme", "", parse=_read_theme, explain="the theme that phrases are drawn from; all words when empty"
+    )
+    format: Format = setting(
+        "links.format", "kebab", parse=_read_format, explain="how phrases are written: kebab, pascal, snake or spaced"
+    )
+    vocabularies: str = setting("links.vocabularies", "", explain="folder of further vocabularies; empty means none")
+    fill: float = setting(
+        "links.fill",
+        "1%",
+        parse=parse_share,
+        explain="share of a space's phrases that is given out before phrases get a word more",
+    )
+    hosts: frozenset[str] = setting(
+        "links.hosts",
+        "",
+        parse=_read_hosts,
+        explain="further host names by which links are reached, several with commas; no link leads to them",
+    )
+    schemes: frozenset[str] = setting(
+        "links.schemes",
+        "",
+        parse=_read_schemes,
+        explain="what targets may begin with beside http and https, such as mailto,tel",
+    )
+    allow_private: bool = setting(
+        "links.allow_private",
+        "off",
+        parse=parse_switch,
+        explain="whether links may lead to private networks and to this machine",
+    )
+    blocked_hosts: frozenset[str] = setting(
+        "links.blocked_hosts",
+        "",
+        parse=_read_hosts,
+        explain="hosts that links may not lead to, nor to any below them, several with commas",
+    )
+    anonymous: bool = setting(
+        "links.anonymous", "off", parse=parse_switch, explain="whether everybody may make links, without a key"
+    )
+    home: str = setting(
+        "links.home",
+        "",
+        parse=_parse_home,
+        explain="where / leads on a server that only redirects; a short page when empty",
     )

@@ -1,5 +1,7 @@
-"""Where links and the numbers behind their phrases are kept."""
+"""Where links are kept, and what happened to them."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 import msgspec
@@ -7,26 +9,99 @@ import msgspec
 from waypost.sharing.links.link import Link
 
 
-class SpaceRecord(msgspec.Struct, frozen=True):
-    """A phrase space as the store knows it: its number and its secret key."""
+class Edit(msgspec.Struct, frozen=True):
+    """Who changed a link, when, and what it was before; `before` is None for its making.
 
-    id: int
-    key: bytes
+    Of a password it says only whether there was one.
+    """
+
+    link_id: str
+    version: int
+    at: datetime
+    by: str
+    before: Link | None
+    after: Link
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which links to list; None is for all.
+
+    `text` is looked for in phrase, title and target. Case does not count, at least that of the letters a to z; in a
+    phrase neither do accents and separators. Links of `created_to` itself are not among those wanted.
+    """
+
+    text: str | None = None
+    tag: str | None = None
+    language: str | None = None
+    theme: str | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+    owner: str | None = None
+
+
+class Position(msgspec.Struct, frozen=True):
+    """Where in the list, newest first, a page ended: the next one begins behind it."""
+
+    created_at: datetime
+    id: str
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A page of links. There may be more behind `next`, also when the page is not full; None is for the end."""
+
+    links: Sequence[Link]
+    next: Position | None
 
 
 class LinkStore(Protocol):
-    async def add(self, link: Link) -> None:
-        """Keep a new link. Raises PhraseTaken when a link with the same folded phrase is there."""
+    """Every change writes a row of history and an event (`link.created.v1`, …) in its own transaction."""
+
+    async def add(self, link: Link, by: str) -> None:
+        """Keep a new link. Raises PhraseTaken when one that reads or looks the same is, or was, there.
+
+        A link with the same id is there already when it was made with the same Idempotency-Key: AlreadyMade.
+        """
+        ...
+
+    async def add_many(self, links: Sequence[Link], by: str, *, atomic: bool) -> Sequence[Link | None]:
+        """Keep many new links in one transaction. For each: None if it was kept; else the link that stands in its way.
+
+        The one in its way has the same id (made before, with the same Idempotency-Key) or a phrase that reads or looks
+        the same; also when that is of an earlier one of `links`. With `atomic` nothing is kept unless all are.
+        No two of `links` have the same id.
+        """
         ...
 
     async def find(self, phrase: str) -> Link | None:
-        """The link with this phrase, whatever its case and separators."""
+        """The link with this phrase, whatever its case and separators; also one that is deleted or disabled."""
         ...
 
-    async def open_space(self, language: str, theme: str | None, vocabulary: str, key: bytes) -> SpaceRecord:
-        """The space for a vocabulary; `key` becomes its key if it is new. A space never changes once it exists."""
+    async def get(self, id: str) -> Link | None: ...  # noqa: A002 - it is what it is
+
+    async def edit(self, link: Link, by: str) -> None:
+        """Keep what became of a link. Its version is one more than the stored one's, or it raises LinkChanged.
+
+        Its phrase, its owner and when it was made never change.
+
+        The event says what happened: `link.deleted.v1`, `link.disabled.v1` when it is disabled by this, else
+        `link.edited.v1`.
+        """
         ...
 
-    async def reserve(self, space: int, count: int) -> int:
-        """Take `count` numbers of a space for good; returns the first. No other caller ever gets them."""
+    async def page(self, wanted: Wanted, after: Position | None, limit: int) -> Listed:
+        """Links that are not deleted, newest first. A text is looked for in a bounded number of links at a time."""
+        ...
+
+    async def to_target(self, target: str, owner: str | None) -> Link | None:
+        """The owner's newest link to this target that is as good as a new one: neither disabled nor deleted, and
+        without password, limit or end.
+        """
+        ...
+
+    async def history(self, link_id: str, after: int = 0, limit: int = 1000) -> Sequence[Edit]:
+        """What happened to a link, oldest first: what made versions later than `after`, at most `limit` of them."""
+        ...
+
+    async def count_up(self, link_id: str, most: int) -> bool:
+        """Take one of the `most` visits of a limited link; false when all are taken."""
         ...

@@ -1,11 +1,20 @@
-"""Where a link may lead."""
+"""Where a link may lead. What is refused here is also what browsers would read differently from us."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Self
 from urllib.parse import SplitResult, quote, urlsplit
 
 from waypost.kernel.errors import AskedWrongly
+from waypost.sharing.links.hosts import Address, BadHost, is_below, is_public, read_host
+from waypost.sharing.links.settings import SharingSettings
 
-_SCHEMES = ("http", "https")
-_LONGEST = 2048
+LONGEST = 2048
+_WEB = ("http", "https")
+# Who listens on these is reached at every address of the machine; and who asks for them asks this machine.
+_EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - nobody is made to listen there
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"}) | _EVERYWHERE
 
 
 class TargetRefused(AskedWrongly):
@@ -17,32 +26,114 @@ class TargetRefused(AskedWrongly):
         super().__init__(message, parameter="target")
 
 
-def check_target(text: str) -> str:
-    """The target as it will be kept, or TargetRefused with the reason."""
-    target = text.strip()
-    if len(target) > _LONGEST:
-        raise TargetRefused(f"the target is longer than {_LONGEST} characters")
+@dataclass(frozen=True)
+class TargetRules:
+    """`own` are our host names and addresses, in the one spelling that `read_host` gives; so are those blocked."""
+
+    schemes: frozenset[str] = frozenset(_WEB)
+    allow_private: bool = False
+    own: frozenset[str] = frozenset()
+    blocked: frozenset[str] = frozenset()
+    # Whether all addresses of this machine are ours.
+    is_everywhere: bool = False
+
+    @classmethod
+    def of(cls, settings: SharingSettings, own: Iterable[str]) -> Self:
+        """`own` are the hosts by which we are reached, beside those of the settings: of the public address, and the
+        one that is listened on. What is no name of a host is left out.
+        """
+        names = {name for text in (*own, *settings.hosts) if (name := _spelt(text))}
+        is_everywhere = bool(names & _EVERYWHERE)
+        if names & _LOOPBACK:
+            names |= _LOOPBACK
+        schemes = frozenset((*_WEB, *settings.schemes))
+        return cls(schemes, settings.allow_private, frozenset(names), settings.blocked_hosts, is_everywhere)
+
+    def check(self, text: str) -> str:
+        """The target as it will be kept, or TargetRefused with the reason."""
+        target = text.strip(" ")
+        _refuse_letters(target)
+        parts = _split(target)
+        if parts.scheme not in self.schemes:
+            # A javascript: or data: target would run in the visitor's browser under our name.
+            raise TargetRefused(f"a target starts with {' or '.join(_starts(self.schemes))}")
+        if parts.scheme not in _WEB and not parts.netloc:
+            return _bounded(quote(target, safe=_KEPT))
+        host = _read_host(parts)
+        self._refuse_host(host)
+        return _bounded(target if target.isascii() else _to_ascii(parts, host))
+
+    def _refuse_host(self, host: str | Address) -> None:
+        name = str(host)
+        if name in self.own or (self.is_everywhere and isinstance(host, IPv4Address) and host.is_loopback):
+            raise TargetRefused("the target is this site itself: the link would lead to a link; use where that leads")
+        if any(is_below(name, blocked) for blocked in self.blocked):
+            raise TargetRefused(f"links may not lead to {name}: it is blocked here")
+        if not self.allow_private and not is_public(host):
+            raise TargetRefused(
+                f"{name} is on a private network, where others would find something else, or nothing;"
+                " links.allow_private allows it"
+            )
+
+
+# What may stand in an address as it is, the percent sign of what is encoded already included.
+_KEPT = "%/:?#[]@!$&'()*+,;=-._~"
+
+
+def _refuse_letters(target: str) -> None:
+    if len(target) > LONGEST:
+        raise TargetRefused(f"the target is longer than {LONGEST} characters")
     if not target.isprintable() or any(letter.isspace() for letter in target):
         raise TargetRefused("the target has spaces or control characters in it; percent-encode them")
+    if "\\" in target:
+        # Browsers take it for a slash, and so find another host than others do.
+        raise TargetRefused("the target has a backslash in it; write / or percent-encode it as %5C")
+
+
+def _split(target: str) -> SplitResult:
     try:
         parts = urlsplit(target)
-        port_is_valid = parts.port is None or parts.port > 0
+        is_valid = parts.port is None or parts.port > 0
     except ValueError:
         raise TargetRefused("the target is not a web address; write it like https://example.org/page") from None
-    if parts.scheme not in _SCHEMES:
-        # A javascript: or data: target would run in the visitor's browser under our name.
-        raise TargetRefused("a target starts with http:// or https://")
-    if not parts.hostname or not port_is_valid:
-        raise TargetRefused("the target names no host; write it like https://example.org/page")
-    if parts.username is not None or parts.password is not None:
+    if not is_valid:
+        raise TargetRefused("the target has the port 0, where nobody answers")
+    return parts
+
+
+def _read_host(parts: SplitResult) -> str | Address:
+    if "@" in parts.netloc:
         raise TargetRefused("the target has a user name or password in it, which everybody would see")
-    return target if target.isascii() else _to_ascii(parts)
-
-
-def _to_ascii(parts: SplitResult) -> str:
-    """As a header can carry it: letters beyond ASCII percent-encoded, a host's as IDNA has them."""
+    if not parts.hostname:
+        raise TargetRefused("the target names no host; write it like https://example.org/page")
+    # Without the port, and not as Python spells it: a bracket says that it is an address.
+    text = parts.netloc if parts.netloc.endswith("]") else parts.netloc.rpartition(":")[0] or parts.netloc
     try:
-        host = parts.netloc.encode("idna").decode()
-    except UnicodeError:
-        raise TargetRefused("the target's host name cannot be one; check its spelling") from None
-    return quote(parts._replace(netloc=host).geturl(), safe="%/:?#[]@!$&'()*+,;=-._~")
+        return read_host(text)
+    except BadHost as error:
+        raise TargetRefused(f"{text[:80]!r} {error}") from None
+
+
+def _to_ascii(parts: SplitResult, host: str | Address) -> str:
+    """As a header can carry it: letters beyond ASCII percent-encoded, a host's as IDNA has them."""
+    # An address in other digits than ASCII's becomes one that everybody reads alike.
+    name = f"[{host}]" if ":" in str(host) else str(host)
+    netloc = name if parts.port is None else f"{name}:{parts.port}"
+    return quote(parts._replace(netloc=netloc).geturl(), safe=_KEPT)
+
+
+def _bounded(target: str) -> str:
+    if len(target) > LONGEST:
+        raise TargetRefused(f"the target is longer than {LONGEST} characters once its letters are percent-encoded")
+    return target
+
+
+def _spelt(text: str) -> str | None:
+    try:
+        return str(read_host(f"[{text}]" if ":" in text else text))
+    except BadHost:
+        return None
+
+
+def _starts(schemes: Iterable[str]) -> list[str]:
+    return [f"{scheme}://" if scheme in _WEB else f"{scheme}:" for scheme in sorted(schemes)]

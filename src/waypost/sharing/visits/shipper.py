@@ -1,11 +1,14 @@
-"""Moves visits from the spool to the store."""
+"""Moves visits from the spool to where they are counted."""
 
 import asyncio
+from collections.abc import Sequence
+from typing import Protocol
 
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import WaypostError
+from waypost.sharing.visits import agents
 from waypost.sharing.visits.spool import Segment, Spool
-from waypost.sharing.visits.visit import Visit, VisitStore
+from waypost.sharing.visits.visit import Visit
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import VISITS_SHIPPED
 
@@ -17,12 +20,24 @@ _PAUSE_SECONDS = 0.2
 _LOOK_AROUND_SECONDS = 10.0
 
 
+class VisitSink(Protocol):
+    """Where visits are shipped to: the store itself, or something that carries them there.
+
+    A batch may be shipped again, whole or in part, by this process or another one. The visit's id tells: whoever counts
+    in the end counts each id once.
+    """
+
+    async def append(self, visits: Sequence[Visit]) -> int:
+        """Returns once they are safe, so that the spool may forget them; the number is of those that were new."""
+        ...
+
+
 class Shipper:
     """Spools each visit and ships it soon after, in batches; also what processes that died have left."""
 
-    def __init__(self, spool: Spool, store: VisitStore) -> None:
+    def __init__(self, spool: Spool, sink: VisitSink) -> None:
         self._spool = spool
-        self._store = store
+        self._sink = sink
         self._news = asyncio.Event()
         self._next_look_around = 0.0
 
@@ -31,8 +46,14 @@ class Shipper:
         if self._spool.append(visit):
             self._news.set()
 
+    def record_line(self, line: bytes) -> None:
+        """The same for a visit that is a line of the spool already."""
+        if self._spool.append_line(line):
+            self._news.set()
+
     async def run(self) -> None:
         """Until cancelled; a failing store only makes the spool grow."""
+        await asyncio.to_thread(agents.prepare)
         while True:
             try:
                 await self.ship()
@@ -50,6 +71,7 @@ class Shipper:
 
     async def ship(self) -> None:
         self._news.clear()
+        self._spool.count()
         if monotonic() >= self._next_look_around:
             await self._ship_abandoned()
             self._next_look_around = monotonic() + _LOOK_AROUND_SECONDS
@@ -59,6 +81,7 @@ class Shipper:
 
     async def close(self) -> None:
         """Ship the rest; what the store does not take now, the next process will ship."""
+        self._spool.count()
         try:
             await self._drain(self._spool.own)
         except WaypostError as error:
@@ -68,16 +91,19 @@ class Shipper:
             self._spool.own.remove()
 
     async def _ship_abandoned(self) -> None:
-        for segment in self._spool.abandoned():
-            try:
-                await self._drain(segment)
-            except BaseException:
-                segment.leave()
-                raise
-            segment.remove()
+        try:
+            for segment in self._spool.abandoned():
+                try:
+                    await self._drain(segment)
+                except BaseException:
+                    segment.leave()
+                    raise
+                segment.remove()
+        finally:
+            self._spool.measure()
 
     async def _drain(self, segment: Segment) -> None:
         while batch := segment.next_batch(_BATCH_BYTES):
-            await self._store.append(batch.visits)
+            await self._sink.append(batch.visits)
             segment.mark_shipped(batch)
             VISITS_SHIPPED.inc(len(batch.visits))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from waypost.kernel.clock import monotonic
 from waypost.kernel.ids import new_id
 from waypost.sharing.visits.visit import Visit
 from waypost.telemetry.logs import get_logger
@@ -21,6 +22,9 @@ from waypost.telemetry.metrics import VISITS_LOST, VISITS_SPOOLED
 log = get_logger("visits")
 
 _SUFFIX = ".visits"
+# A spool that is full refuses thousands of visits a second; one line says so.
+_COMPLAIN_SECONDS = 10.0
+
 _visit = msgspec.json.Decoder(Visit)
 
 
@@ -36,16 +40,20 @@ class Segment:
         self._path = path
         self._descriptor = descriptor
         self.size = os.fstat(descriptor).st_size
-        self._shipped = 0
+        self.shipped = 0
 
     @classmethod
-    def create(cls, folder: Path) -> "Segment":
+    def create(cls, folder: Path, *, synced: bool = False) -> "Segment":
+        """`synced` makes each write wait for the disk."""
         # Locked under a name that nobody adopts, then given its real one: at no moment does it look abandoned.
         hidden = folder / f".{new_id()}"
-        descriptor = os.open(hidden, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_DSYNC if synced else 0)
+        descriptor = os.open(hidden, flags, 0o600)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         path = hidden.with_name(hidden.name[1:] + _SUFFIX)
         hidden.rename(path)
+        if synced:
+            _sync_folder(folder)
         return cls(path, descriptor)
 
     @classmethod
@@ -75,18 +83,18 @@ class Segment:
 
     def next_batch(self, most_bytes: int) -> Batch | None:
         """Whole lines that were not shipped yet. What is no whole line was never answered for."""
-        data = os.pread(self._descriptor, most_bytes, self._shipped)
+        data = os.pread(self._descriptor, most_bytes, self.shipped)
         while b"\n" not in data and len(data) == most_bytes:
             # Only damage makes a line that long; what follows it must not wait for ever.
             most_bytes *= 2
-            data = os.pread(self._descriptor, most_bytes, self._shipped)
+            data = os.pread(self._descriptor, most_bytes, self.shipped)
         lines = data[: data.rfind(b"\n") + 1]
         if not lines:
             return None
         return Batch([visit for line in lines.splitlines() if (visit := self._decode(line))], len(lines))
 
     def mark_shipped(self, batch: Batch) -> None:
-        self._shipped += batch.size
+        self.shipped += batch.size
 
     def _decode(self, line: bytes) -> Visit | None:
         try:
@@ -98,7 +106,7 @@ class Segment:
 
     @property
     def backlog(self) -> int:
-        return self.size - self._shipped
+        return self.size - self.shipped
 
     def remove(self) -> None:
         self._path.unlink(missing_ok=True)
@@ -110,31 +118,50 @@ class Segment:
 
 
 class Spool:
-    def __init__(self, folder: Path, *, most_bytes: int) -> None:
+    """`most_bytes` bounds what waits in this process's segment and in those that dead processes left, together."""
+
+    def __init__(self, folder: Path, *, most_bytes: int, synced: bool = False) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
+        self._synced = synced
         self._most_bytes = most_bytes
-        self.own = Segment.create(folder)
+        self._encode = msgspec.json.Encoder().encode
+        self._spooled = 0
+        self._complain_at = 0.0
+        self.own = Segment.create(folder, synced=synced)
+        self._room = 0
+        self.measure()
 
     def append(self, visit: Visit) -> bool:
         """Write a visit down before it is answered; false when it could not be, and the loss was counted."""
+        return self.append_line(self._encode(visit) + b"\n")
+
+    def append_line(self, line: bytes) -> bool:
+        """The same for a visit that is a line already."""
+        own = self.own
         try:
-            self._append(msgspec.json.encode(visit) + b"\n")
+            if own.size + len(line) > own.shipped + self._room:
+                raise OSError(errno.EDQUOT, "the spool is full")  # noqa: TRY301 - a full disk is told in the same way
+            own.append(line)
         except OSError as error:
-            VISITS_LOST.inc()
-            log.error("a visit is lost", link=visit.link_id, message=str(error))  # noqa: TRY400 - the reason says it all
+            self._lose(error)
             return False
-        VISITS_SPOOLED.inc()
+        self._spooled += 1
         return True
 
-    def _append(self, line: bytes) -> None:
-        if self.own.backlog + len(line) > self._most_bytes:
-            raise OSError(errno.EDQUOT, "the spool is full")
-        self.own.append(line)
+    def count(self) -> None:
+        """Tell the metric, many at once: on the redirect path that would cost a third of the write."""
+        spooled, self._spooled = self._spooled, 0
+        VISITS_SPOOLED.inc(spooled)
+
+    def measure(self) -> None:
+        """See how much dead processes have left that nobody ships yet."""
+        left = sum(segment.size for segment in self._let_go())
+        self._room = max(0, self._most_bytes - left)
 
     def renew(self) -> None:
         """Start a new segment once the old one is shipped, so that files do not grow for ever."""
-        done, self.own = self.own, Segment.create(self._folder)
+        done, self.own = self.own, Segment.create(self._folder, synced=self._synced)
         done.remove()
 
     def abandoned(self) -> Iterator[Segment]:
@@ -142,3 +169,22 @@ class Spool:
             with suppress(FileNotFoundError):
                 if segment := Segment.adopt(path):
                     yield segment
+
+    def _let_go(self) -> Iterator[Segment]:
+        for segment in self.abandoned():
+            segment.leave()
+            yield segment
+
+    def _lose(self, error: OSError) -> None:
+        VISITS_LOST.inc()
+        if monotonic() >= self._complain_at:
+            self._complain_at = monotonic() + _COMPLAIN_SECONDS
+            log.error("a visit is lost, and maybe more", message=str(error))
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

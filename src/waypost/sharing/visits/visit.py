@@ -1,23 +1,23 @@
-"""One use of a link, and where visits are kept."""
+"""One use of a link, as it is spooled and shipped. Nobody's address is in it."""
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
 
 import msgspec
 
 
-class Visit(msgspec.Struct, frozen=True):
-    """The id is made where the visit happened: shipped twice, it counts once."""
+class Visit(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The id is made where the visit happened: shipped twice, it counts once.
+
+    Of a visitor who asked not to be tracked, all but the first three fields are empty.
+    """
 
     id: str
     link_id: str
     at: datetime
-
-
-class VisitStore(Protocol):
-    async def append(self, visits: Sequence[Visit]) -> None:
-        """Keep visits; those that are there already change nothing."""
-        ...
-
-    async def count(self, link_id: str) -> int: ...
+    # A keyed hash of address and agent; the key is another each day, and thrown away.
+    visitor: str = ""
+    referrer_host: str = ""
+    referrer_path: str = ""
+    agent: str = ""
+    language: str = ""
+    country: str = ""

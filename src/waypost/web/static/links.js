@@ -19,10 +19,8 @@ export function setWritable(writable) {
   $("made-here").hidden = !writable && !made.length;
 }
 
-export function propose(target) {
-  $("target").value = target;
-  showProblem("");
-  $("target").focus();
+export async function sharePlace(id) {
+  await make($("share"), `/v1/places/${encodeURIComponent(id)}/link`, {});
 }
 
 async function create(event) {
@@ -30,17 +28,22 @@ async function create(event) {
   const body = { target: $("target").value.trim() };
   const phrase = $("phrase").value.trim();
   if (phrase) body.phrase = phrase;
+  if (await make($("create"), "/v1/links", body)) $("link-form").reset();
+}
+
+async function make(button, path, body) {
   showProblem("");
-  $("create").disabled = true;
+  button.disabled = true;
   try {
-    const link = await request("/v1/links", { method: "POST", body });
+    const link = await request(path, { method: "POST", body });
     remember(link);
     celebrate(link);
-    $("link-form").reset();
+    return true;
   } catch (error) {
     showProblem("status" in error ? error.message : "The server could not be reached; nothing is known to have been made.");
+    return false;
   } finally {
-    $("create").disabled = false;
+    button.disabled = false;
   }
 }
 
@@ -96,6 +99,8 @@ function copyBySelection(text) {
 }
 
 function remember(link) {
+  // why: a place that is shared again has the link that it had
+  if (made.some((entry) => entry.phrase === link.phrase)) return;
   const row = element("li");
   const anchor = element("a", "", link.phrase);
   anchor.href = webAddress(link.url) ?? "";

@@ -1,6 +1,6 @@
 import { element, number, request } from "./api.js";
-import { hideCard, placeAddress, showCard } from "./card.js";
-import { propose, setWritable, startLinks } from "./links.js";
+import { hideCard, showCard } from "./card.js";
+import { setWritable, sharePlace, startLinks } from "./links.js";
 import { PlaceMap } from "./map.js";
 import { latAt } from "./mercator.js";
 import { STATUSES } from "./paint.js";
@@ -152,7 +152,7 @@ $("zoom-out").addEventListener("click", () => map.zoomSmoothly(0.5));
 $("fit").addEventListener("click", () => map.fit());
 $("card-close").addEventListener("click", closeCard);
 $("place-card").addEventListener("keydown", (e) => { if (e.key === "Escape") closeCard(); });
-$("share").addEventListener("click", () => propose(placeAddress(shown)));
+$("share").addEventListener("click", () => sharePlace(shown.id));
 
 startLinks();
 watchStatus(heard);

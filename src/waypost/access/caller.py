@@ -1,0 +1,46 @@
+"""Whoever asks for something: with a key, from this machine, or neither."""
+
+from dataclasses import dataclass
+
+from waypost.access.keys import Key, KeyRefused, Scope, fits, parse_token
+from waypost.access.store import KeyStore
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Without a key, `is_local` says that they speak for this machine, and may do everything."""
+
+    key: Key | None = None
+    is_local: bool = False
+
+    def allows(self, scope: Scope) -> bool:
+        return self.key.allows(scope) if self.key else self.is_local
+
+    @property
+    def is_admin(self) -> bool:
+        return self.allows("admin")
+
+    @property
+    def owner(self) -> str | None:
+        """What a link says that they make."""
+        return self.key.id if self.key else None
+
+    @property
+    def name(self) -> str:
+        """What history says about them."""
+        if self.key:
+            return f"key:{self.key.id}"
+        return "local" if self.is_local else "anonymous"
+
+
+LOCAL = Caller(is_local=True)
+ANONYMOUS = Caller()
+
+
+async def recognise(store: KeyStore, token: str) -> Caller:
+    """Who shows this token. Raises KeyRefused."""
+    parsed = parse_token(token)
+    key = await store.find(parsed[0]) if parsed else None
+    if parsed is None or key is None or not fits(key, parsed[1]):
+        raise KeyRefused
+    return Caller(key)

@@ -1,0 +1,104 @@
+"""What stores of links keep alike, whatever their backend: columns, histories and events."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from waypost.kernel.folding import fold
+from waypost.scaling.events.event import Event
+from waypost.sharing.links.events import link_changed
+from waypost.sharing.links.history import write_down
+from waypost.sharing.links.link import Link
+from waypost.sharing.links.store import Listed, Position, Wanted
+from waypost.sharing.phrases.matching import fold_phrase, looks
+
+# Links in which a text is looked for at a time: more would keep others waiting.
+AT_A_TIME = 50_000
+
+_texts = msgspec.json.Decoder(tuple[str, ...])
+
+
+class Change(NamedTuple):
+    """A row of history, and the event that tells of it."""
+
+    before: str | None
+    after: str
+    event: Event
+
+
+def change(before: Link | None, after: Link) -> Change:
+    return Change(write_down(before) if before else None, write_down(after), link_changed(before, after))
+
+
+def columns_of(link: Link) -> dict[str, Any]:
+    """A link's columns; times and truths are still Python's."""
+    return msgspec.structs.asdict(link) | {
+        "folded": fold_phrase(link.phrase),
+        "looks": looks(link.phrase),
+        "tags": msgspec.json.encode(link.tags).decode(),
+        "owner": link.owner or "",
+    }
+
+
+def to_link(row: Mapping[str, Any]) -> Link:
+    """From a row whose times and truths are Python's."""
+    columns = {name: row[name] for name in Link.__struct_fields__}
+    # The release before left it empty.
+    columns["updated_at"] = row["updated_at"] or row["created_at"]
+    columns["tags"] = _texts.decode(row["tags"])
+    columns["owner"] = row["owner"] or None
+    return Link(**columns)
+
+
+class Obstacles:
+    """Links that keep others from being added: one with the same id counts before one with such a phrase."""
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self._by_id = {link.id: link for link in links}
+        self._by_folded = {fold_phrase(link.phrase): link for link in links}
+        self._by_looks = {looks(link.phrase): link for link in links}
+
+    def of(self, link: Link) -> Link | None:
+        found = self._by_id.get(link.id) or self._by_folded.get(fold_phrase(link.phrase))
+        return found or self._by_looks.get(looks(link.phrase))
+
+
+def is_impossible(wanted: Wanted) -> bool:
+    """No link has this character anywhere, and not every backend can be asked for it."""
+    return any(isinstance(value, str) and "\0" in value for value in msgspec.structs.astuple(wanted))
+
+
+def nearer(wanted: Wanted, after: Position | None) -> tuple[Wanted, Position | None]:
+    """Of two places to begin at the one further down the list: with both, an index may be read from the wrong one."""
+    if after is None or wanted.created_to is None:
+        return wanted, after
+    if after.created_at < wanted.created_to:
+        return msgspec.structs.replace(wanted, created_to=None), after
+    return wanted, None
+
+
+def listed(links: Sequence[Link], limit: int, horizon: Position | None) -> Listed:
+    """A page, of one link more than it may have."""
+    if len(links) > limit:
+        return Listed(links[:limit], Position(links[limit - 1].created_at, links[limit - 1].id))
+    return Listed(links, horizon)
+
+
+class NothingKept(Exception):
+    """Rolls back a transaction that was to keep all links, or none."""
+
+    def __init__(self, obstacles: Sequence[Link | None]) -> None:
+        super().__init__()
+        self.obstacles = obstacles
+
+
+def like(text: str) -> str:
+    """A pattern of SQL that matches whatever contains the text; backslash escapes."""
+    return "%" + text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
+
+
+def like_folded(text: str) -> str | None:
+    """The same for folded phrases; None where nothing of the text could be in one."""
+    folded = fold(text)
+    return like(folded) if folded else None

@@ -1,0 +1,44 @@
+"""Keys on PostgreSQL."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from waypost.access.keys import Key, Scope
+from waypost.adapters.postgres.database import PostgresDatabase
+from waypost.adapters.queries import load_queries
+
+SQL = load_queries(__package__, "keys.sql")
+_scopes = msgspec.json.Decoder(tuple[Scope, ...])
+
+
+class PostgresKeyStore:
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    async def add(self, key: Key) -> None:
+        scopes = msgspec.json.encode(key.scopes).decode()
+        await self._database.fetch(SQL["add"], key.id, key.name, scopes, key.digest, key.created_at, key.revoked_at)
+
+    async def list(self) -> Sequence[Key]:
+        return [_to_key(row) for row in await self._database.fetch(SQL["list"])]
+
+    async def find(self, id: str) -> Key | None:  # noqa: A002 - as the port has it
+        rows = await self._database.fetch(SQL["find"], id)
+        return _to_key(rows[0]) if rows else None
+
+    async def revoke(self, id: str, at: datetime) -> bool:  # noqa: A002 - as the port has it
+        return bool(await self._database.fetch(SQL["revoke"], id, at))
+
+
+def _to_key(row: Any) -> Key:
+    return Key(
+        id=row["id"],
+        name=row["name"],
+        scopes=_scopes.decode(row["scopes"]),
+        digest=row["digest"],
+        created_at=row["created_at"],
+        revoked_at=row["revoked_at"],
+    )

@@ -1,0 +1,29 @@
+"""Phrase spaces on SQLite."""
+
+import sqlite3
+
+from waypost.adapters.queries import load_queries
+from waypost.adapters.sqlite.database import SqliteDatabase
+from waypost.sharing.phrases.store import SpaceRecord
+
+_SQL = load_queries(__package__, "phrase_spaces.sql")
+
+
+class SqliteSpaceStore:
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    async def open_space(self, language: str, theme: str | None, vocabulary: str, key: bytes) -> SpaceRecord:
+        wanted = {"language": language, "theme": theme or "", "vocabulary": vocabulary, "key": key}
+
+        def work(tx: sqlite3.Connection) -> SpaceRecord:
+            tx.execute(_SQL["open"], wanted)
+            row = tx.execute(_SQL["space"], wanted).fetchone()
+            return SpaceRecord(row["id"], row["key"])
+
+        return await self._database.write(work)
+
+    async def reserve(self, space: int, count: int, most: int) -> range:
+        wanted = {"id": space, "count": count, "most": most}
+        row = await self._database.write(lambda tx: tx.execute(_SQL["reserve"], wanted).fetchone())
+        return range(row["first"], min(row["first"] + count, most)) if row else range(0)

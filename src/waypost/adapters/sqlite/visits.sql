@@ -1,0 +1,185 @@
+-- known: which of these are there already
+select id from visits where id in (select value from json_each(:ids));
+
+-- add: a visit that is not there yet
+insert into visits (
+  id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country, browser, device, system, bot
+)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- meet: somebody who was not here on that day yet
+insert into visit_visitors (link_id, day, visitor) values (?, ?, ?) on conflict do nothing;
+
+-- count_totals: add to what was counted
+insert into visit_totals (link_id, visits, visitors, bots) values (?, ?, ?, ?)
+on conflict do update
+set visits = visits + excluded.visits, visitors = visitors + excluded.visitors, bots = bots + excluded.bots;
+
+-- count_days: add to what was counted
+insert into visit_days (link_id, day, visits, visitors, bots) values (?, ?, ?, ?, ?)
+on conflict do update
+set visits = visits + excluded.visits, visitors = visitors + excluded.visitors, bots = bots + excluded.bots;
+
+-- count_hours: add to what was counted
+insert into visit_hours (link_id, hour, visits, bots) values (?, ?, ?, ?)
+on conflict do update set visits = visits + excluded.visits, bots = bots + excluded.bots;
+
+-- count_values: add to what was counted
+insert into visit_values (link_id, dimension, days, period, value, visits) values (?, ?, ?, ?, ?, ?)
+on conflict do update set visits = visits + excluded.visits;
+
+-- count: visits by people
+select link_id, visits from visit_totals where link_id in (select value from json_each(:links)) and visits > 0;
+
+-- totals: whole days; hours of days at the edges; visits of hours at the edges; and visitors of days at the edges
+with counted as (
+  select visits, bots from visit_days where link_id = ?1 and day >= ?2 and day < ?3
+  union all
+  select visits, bots from visit_hours where link_id = ?1 and hour >= ?4 and hour < ?5
+  union all
+  select visits, bots from visit_hours where link_id = ?1 and hour >= ?6 and hour < ?7
+  union all
+  select not bot, bot from visits where link_id = ?1 and at >= ?8 and at < ?9
+  union all
+  select not bot, bot from visits where link_id = ?1 and at >= ?10 and at < ?11
+)
+select
+  coalesce(sum(visits), 0) as visits,
+  coalesce(sum(bots), 0) as bots,
+  (select coalesce(sum(visitors), 0) from visit_days where link_id = ?1 and day >= ?2 and day < ?3)
+  + (
+    select count(distinct visitor) from visits
+    where link_id = ?1 and at >= ?12 and at < ?13 and not bot and visitor <> ''
+  )
+  + (
+    select count(distinct visitor) from visits
+    where link_id = ?1 and at >= ?14 and at < ?15 and not bot and visitor <> ''
+  ) as visitors
+from counted;
+
+-- series: the same pieces, each with the hour that it begins in
+select 24 * day as hour, visits, bots from visit_days where link_id = ?1 and day >= ?2 and day < ?3
+union all
+select hour, visits, bots from visit_hours where link_id = ?1 and hour >= ?4 and hour < ?5
+union all
+select hour, visits, bots from visit_hours where link_id = ?1 and hour >= ?6 and hour < ?7
+union all
+select ?12, coalesce(sum(not bot), 0), coalesce(sum(bot), 0) from visits where link_id = ?1 and at >= ?8 and at < ?9
+union all
+select ?13, coalesce(sum(not bot), 0), coalesce(sum(bot), 0) from visits where link_id = ?1 and at >= ?10 and at < ?11;
+
+-- top: whole days by known value; what these leave of all visits of those days is unknown; and visits at the edges
+with known as (
+  select value, visits from visit_values
+  where link_id = ?1 and dimension = ?2 and days = 32 and period >= ?3 and period < ?4
+  union all
+  select value, visits from visit_values
+  where link_id = ?1 and dimension = ?2 and days = 1 and period >= ?5 and period < ?6
+  union all
+  select value, visits from visit_values
+  where link_id = ?1 and dimension = ?2 and days = 1 and period >= ?7 and period < ?8
+),
+counted as (
+  select value, visits from known
+  union all
+  select '', -visits from known
+  union all
+  select '', visits from visit_days where link_id = ?1 and day >= ?9 and day < ?10
+  union all
+  select {column}, 1 from visits where link_id = ?1 and at >= ?11 and at < ?12 and not bot
+  union all
+  select {column}, 1 from visits where link_id = ?1 and at >= ?13 and at < ?14 and not bot
+)
+select value, sum(visits) as visits from counted
+group by value
+having sum(visits) > 0
+order by sum(visits) desc, value
+limit ?15;
+
+-- events: of a link, oldest first
+select id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country from visits
+where link_id = :link_id and (at, id) > (:at, :id) and at < :end
+order by at, id
+limit :limit;
+
+-- remember: since when events are dropped
+update facts set value = max(cast(value as integer), :before) where name = 'visits-forgotten-before';
+
+-- old: the oldest events
+select id, link_id, at / 86400000000 as day, visitor from visits where at < :before order by at limit :limit;
+
+-- forget: an event
+delete from visits where id = ?;
+
+-- forget_visitor: who was here then
+delete from visit_visitors where link_id = ? and day = ? and visitor = ?;
+
+-- forgotten: since when all events are there
+select cast(value as integer) as value from facts where name = 'visits-forgotten-before';
+
+-- ages: from the oldest event to the newest
+select (select min(at) from visits) as oldest, (select max(at) from visits) as newest;
+
+-- links: the next that have events or counts, without reading all events of any
+with recursive next_one (link_id) as (
+  select min(link_id) from (
+    select min(link_id) as link_id from visits where link_id > :after
+    union all
+    select min(link_id) from visit_totals where link_id > :after
+  )
+  union all
+  select (
+    select min(link_id) from (
+      select min(link_id) as link_id from visits where link_id > next_one.link_id
+      union all
+      select min(link_id) from visit_totals where link_id > next_one.link_id
+    )
+  )
+  from next_one
+  where next_one.link_id is not null
+)
+select link_id from next_one where link_id is not null limit :limit;
+
+-- clear_days: of some links
+delete from visit_days
+where link_id in (select value from json_each(:links)) and day >= :first and day < :last;
+
+-- clear_visitors: of some links
+delete from visit_visitors
+where link_id in (select value from json_each(:links)) and day >= :first and day < :last;
+
+-- clear_hours: of some links
+delete from visit_hours
+where link_id in (select value from json_each(:links)) and hour >= 24 * :first and hour < 24 * :last;
+
+-- clear_values: of some links
+delete from visit_values
+where link_id in (select value from json_each(:links)) and dimension in (select value from json_each(:dimensions))
+  and days = 1 and period >= :first and period < :last;
+
+-- clear_stretches: of some links
+delete from visit_values
+where link_id in (select value from json_each(:links)) and dimension in (select value from json_each(:dimensions))
+  and days = 32 and period >= :window / 32 and period < :last / 32;
+
+-- add_up_stretches: from the days that stay
+insert into visit_values (link_id, dimension, days, period, value, visits)
+select link_id, dimension, 32, period >> 5, value, sum(visits) from visit_values
+where link_id in (select value from json_each(:links)) and dimension in (select value from json_each(:dimensions))
+  and days = 1 and period >= :window and period < :last
+group by link_id, dimension, period >> 5, value;
+
+-- add_up_totals: from the days that stay
+insert into visit_totals (link_id, visits, visitors, bots)
+select
+  value, coalesce(sum(visits), 0), coalesce(sum(visitors), 0), coalesce(sum(bots), 0)
+from json_each(:links) left join visit_days on link_id = value
+where true
+group by value
+on conflict do update set visits = excluded.visits, visitors = excluded.visitors, bots = excluded.bots;
+
+-- all_of: the events of some links
+select
+  id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country, browser, device, system, bot
+from visits
+where link_id in (select value from json_each(:links)) and at >= :start and at < :end;

@@ -1,0 +1,65 @@
+"""What stores of visits keep alike, whatever their backend."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from waypost.sharing.visits.spans import HOUR, from_us
+from waypost.sharing.visits.store import DIMENSIONS, Bucket, Step
+from waypost.sharing.visits.tally import Event
+from waypost.sharing.visits.visit import Visit
+
+# Where an event has what a dimension is about.
+COLUMN_OF: Mapping[str, str] = {dimension: dimension for dimension in DIMENSIONS} | {"referrer": "referrer_host"}
+
+# Events read at a time, and links counted again in one transaction.
+EVENTS_AT_A_TIME, LINKS_AT_A_TIME = 1000, 500
+
+
+def row_of(event: Event) -> tuple[Any, ...]:
+    visit = event.visit
+    return (
+        visit.id,
+        visit.link_id,
+        visit.at,
+        visit.visitor,
+        visit.referrer_host,
+        visit.referrer_path,
+        visit.agent,
+        visit.language,
+        visit.country,
+        event.browser,
+        event.device,
+        event.system,
+        event.is_bot,
+    )
+
+
+def visit_of(row: Any, at: datetime) -> Visit:
+    return Visit(
+        row["id"],
+        row["link_id"],
+        at,
+        row["visitor"],
+        row["referrer_host"],
+        row["referrer_path"],
+        row["agent"],
+        row["language"],
+        row["country"],
+    )
+
+
+def event_of(row: Any, at: datetime) -> Event:
+    return Event(visit_of(row, at), row["browser"], row["device"], row["system"], is_bot=bool(row["bot"]))
+
+
+def buckets_of(rows: Iterable[Any], step: Step) -> Sequence[Bucket]:
+    """What was found of each hour, or of a day from its first hour on, put together."""
+    found: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
+    size = 24 if step == "day" else 1
+    for row in rows:
+        bucket = found[row["hour"] // size * size]
+        bucket[0] += row["visits"]
+        bucket[1] += row["bots"]
+    return [Bucket(from_us(hour * HOUR), *counts) for hour, counts in sorted(found.items()) if any(counts)]

@@ -1,0 +1,80 @@
+"""The command `waypost key`, and its verbs."""
+
+import asyncio
+
+import click
+
+from waypost.access.keys import SCOPES
+from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
+
+group = Group(
+    "key",
+    help="Keys, with which others may make and read links.",
+    examples=(
+        "waypost key create newsletter --scope links:write",
+        "waypost key list",
+        "waypost key revoke 0123456789ab",
+    ),
+)
+
+
+@group.command(
+    "create",
+    examples=(
+        "waypost key create newsletter --scope links:read --scope links:write",
+        "waypost key create backup --scope admin --json",
+    ),
+)
+@click.argument("name")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    required=True,
+    help=f"What it is for; may be repeated: {', '.join(SCOPES)}.",
+)
+@json_option
+@with_settings
+def create(load: Load, name: str, scopes: tuple[str, ...], *, as_json: bool) -> None:
+    """Make a key called NAME and print its token. This is the only time that it is shown."""
+    from waypost.roles.keys import create_key
+
+    key = asyncio.run(create_key(load(), name, scopes))
+    if as_json:
+        print_json(key)
+        return
+    click.echo(key.token)
+    say(f"keep it well: it cannot be shown again. Its id is {key.id}")
+
+
+@group.command("list", examples=("waypost key list", "waypost key list --json"))
+@json_option
+@with_settings
+def list_all(load: Load, *, as_json: bool) -> None:
+    """All keys there are and were, oldest first."""
+    from waypost.roles.keys import list_keys
+
+    keys = asyncio.run(list_keys(load()))
+    if as_json:
+        print_json({"keys": keys})
+        return
+    for key in keys:
+        ended = f"  revoked {key.revoked_at:%Y-%m-%d}" if key.revoked_at else ""
+        click.echo(f"{key.id}  {key.created_at:%Y-%m-%d}  {','.join(key.scopes):<24}  {key.name}{ended}")
+    if not keys:
+        say("no keys yet; next: waypost key create NAME --scope links:write")
+
+
+@group.command("revoke", examples=("waypost key revoke 0123456789ab",))
+@click.argument("key", metavar="ID")
+@json_option
+@with_settings
+def revoke(load: Load, key: str, *, as_json: bool) -> None:
+    """Make a key useless at once. Links that were made with it stay."""
+    from waypost.roles.keys import revoke_key
+
+    revoked = asyncio.run(revoke_key(load(), key))
+    if as_json:
+        print_json(revoked)
+    else:
+        click.echo(f"{revoked.id} ({revoked.name}) opens nothing any more")

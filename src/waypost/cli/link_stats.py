@@ -1,0 +1,66 @@
+"""The verb `waypost link stats`."""
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from waypost.cli.frame import Command, Load, json_option, print_json, with_settings
+from waypost.cli.moments import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from waypost.sharing.visits.statistics import Value
+    from waypost.web.links.statistics import StatisticsDocument
+
+_WIDEST = 40
+
+
+@click.command(
+    "stats",
+    cls=Command,
+    examples=(
+        "waypost link stats summer-party",
+        "waypost link stats summer-party --from 2026-02-01 --step hour",
+        "waypost link stats summer-party --zone Europe/Berlin --json",
+    ),
+)
+@click.argument("phrase")
+@click.option("--from", "start", metavar="WHEN", callback=moment, help="From this moment on.")
+@click.option("--to", "end", metavar="WHEN", callback=moment, help="Until just before this moment.")
+@click.option("--as-of", metavar="WHEN", callback=moment, help="As it was then: nothing later is counted.")
+@click.option("--step", type=click.Choice(("hour", "day")), default="day", show_default=True, help="How long each is.")
+@click.option("--zone", default="UTC", show_default=True, help="Where days begin, such as Europe/Berlin.")
+@click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Most values of each kind.")
+@json_option
+@with_settings
+def stats(load: Load, phrase: str, *, zone: str, as_json: bool, **asked: Any) -> None:
+    """How often the link with this PHRASE was followed, when, and from where."""
+    from waypost.roles.sharing import link_statistics
+    from waypost.web.links.moments import zone as read_zone
+
+    try:
+        known = read_zone(zone)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--zone") from None
+    if asked["start"] and asked["end"] and asked["start"] > asked["end"]:
+        raise click.UsageError("--from is later than --to; change the two around")
+    found = asyncio.run(link_statistics(load(), phrase, zone=known, **asked))
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+
+
+def _print(found: "StatisticsDocument") -> None:
+    click.echo(f"visits: {found.visits}; visitors: {found.visitors}, each counted once a day; by bots: {found.bots}")
+    most = max((bucket.visits for bucket in found.series.buckets), default=0)
+    form = "%Y-%m-%d" if found.series.step == "day" else "%Y-%m-%d %H:%M"
+    for bucket in found.series.buckets:
+        bar = "█" * (-(-bucket.visits * _WIDEST // most) if most else 0)
+        click.echo(f"  {bucket.at:{form}}  {bucket.visits:>8}  {bar}".rstrip())
+    for name in ("referrers", "browsers", "devices", "systems", "languages", "countries"):
+        values: Sequence[Value] = getattr(found, name)
+        if any(each.value for each in values):
+            click.echo(f"{name:<10} " + ", ".join(f"{each.value or 'unknown'} {each.visits}" for each in values))

@@ -1,0 +1,18 @@
+"""Moments as people write them: ISO 8601, in UTC where no offset is given."""
+
+from datetime import UTC, datetime
+
+# Whatever is added to or taken from such a moment stays within what a datetime can say.
+_FIRST, _LAST = 1900, 9000
+
+
+def read_moment(text: str) -> datetime:
+    """`2026-02-21T12:00:00+01:00`, `2026-02-21 12:00`, or `2026-02-21` for its first moment. Raises ValueError."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+        known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        if _FIRST <= known.year <= _LAST:
+            return known.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(f"{text[:40]!r} is no moment; write it like 2026-02-21T12:00:00Z, or 2026-02-21")

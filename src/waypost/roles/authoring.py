@@ -1,0 +1,27 @@
+"""What makes links, put together from settings."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from waypost.bootstrap import Stores
+from waypost.settings import Settings
+from waypost.sharing.links.author import Author
+from waypost.sharing.links.targets import TargetRules
+from waypost.sharing.phrases.drawing import Drawing
+from waypost.sharing.phrases.vocabulary import Vocabularies
+
+
+def target_rules(settings: Settings) -> TargetRules:
+    own = (urlsplit(settings.web.public_url).hostname or "", settings.web.host)
+    return TargetRules.of(settings.sharing, own)
+
+
+def read_vocabularies(settings: Settings) -> Vocabularies:
+    return Vocabularies(Path(settings.sharing.vocabularies) if settings.sharing.vocabularies else None)
+
+
+def make_author(settings: Settings, stores: Stores, *, block: int, vocabularies: Vocabularies | None = None) -> Author:
+    """`block` is how many phrases it reserves at a time: what is left of them when it ends is never drawn."""
+    words = vocabularies or read_vocabularies(settings)
+    drawing = Drawing(stores.spaces, words, block=block, fill=settings.sharing.fill)
+    return Author(stores.links, drawing, target_rules(settings), settings.sharing)

@@ -1,0 +1,89 @@
+"""Changes links, whatever others do to them at the same moment."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from waypost.kernel.clock import utc_now
+from waypost.sharing.links.link import Link, LinkChanged, UnknownLink
+from waypost.sharing.links.passwords import hash_in_thread
+from waypost.sharing.links.store import LinkStore
+from waypost.sharing.links.targets import TargetRules
+from waypost.sharing.links.terms import (
+    check_expires_at,
+    check_max_visits,
+    check_password,
+    check_place_id,
+    check_tags,
+    check_title,
+)
+
+_TRIES = 5
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be another way. What is unset stays as it is; None takes it away."""
+
+    target: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    tags: tuple[str, ...] | UnsetType = UNSET
+    expires_at: datetime | UnsetType | None = UNSET
+    max_visits: int | UnsetType | None = UNSET
+    password: str | UnsetType | None = UNSET
+    forward_query: bool | UnsetType = UNSET
+    place_id: str | UnsetType | None = UNSET
+    disabled: bool | UnsetType = UNSET
+
+
+async def edit(
+    links: LinkStore, rules: TargetRules, link: Link, changes: Changes, by: str, *, tries: int = _TRIES
+) -> Link:
+    """The link as it is then. Raises UnknownLink when it is deleted, LinkChanged when others change it all the time.
+
+    With a single try it is changed as it was given, or not at all.
+    """
+    fields = _checked(rules, link, changes)
+    if isinstance(changes.password, str):
+        fields["password"] = await hash_in_thread(check_password(changes.password))
+    return await _change(links, link, lambda now: msgspec.structs.replace(now, **fields), by, tries)
+
+
+async def delete(links: LinkStore, link: Link, by: str, *, tries: int = _TRIES) -> Link:
+    """Its phrase leads nowhere from now on, and is never given to another link."""
+    return await _change(links, link, lambda now: msgspec.structs.replace(now, deleted=True), by, tries)
+
+
+def _checked(rules: TargetRules, link: Link, changes: Changes) -> dict[str, Any]:
+    wanted = {name: value for name, value in msgspec.structs.asdict(changes).items() if value is not UNSET}
+    checks: dict[str, Callable[[Any], Any]] = {
+        # One that stays was checked when it came, or is a page of our own.
+        "target": lambda target: target if target == link.target else rules.check(target),
+        "title": check_title,
+        "tags": check_tags,
+        "expires_at": lambda moment: moment if moment == link.expires_at else check_expires_at(moment, utc_now()),
+        "max_visits": check_max_visits,
+        "place_id": check_place_id,
+    }
+    return {name: checks[name](value) if name in checks else value for name, value in wanted.items()}
+
+
+async def _change(links: LinkStore, link: Link, change: Callable[[Link], Link], by: str, tries: int) -> Link:
+    """Applied again to what others have made of the link, if they were quicker."""
+    now: Link | None = link
+    for _ in range(tries):
+        if now is None or now.deleted:
+            raise UnknownLink(f"no link has the phrase {link.phrase!r} any more")
+        changed = change(now)
+        if changed == now:
+            return now
+        changed = msgspec.structs.replace(changed, version=now.version + 1, updated_at=max(utc_now(), now.updated_at))
+        try:
+            await links.edit(changed, by)
+        except LinkChanged:
+            now = await links.get(link.id)
+        else:
+            return changed
+    raise LinkChanged.of(link)

@@ -1,0 +1,50 @@
+"""Writes links as others can read them: CSV for spreadsheets, NDJSON for scripts. Either can be imported again."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from waypost.kernel.clock import to_text
+from waypost.sharing.links.view import LinkView
+
+COLUMNS = tuple(LinkView.__struct_fields__)
+# A spreadsheet takes what begins like this for a formula, and runs it.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_rows(links: Iterable[LinkView]) -> Iterator[str]:
+    """The names of the columns, then a line for each link."""
+    yield _row(COLUMNS)
+    for link in links:
+        values = {name: getattr(link, name) for name in COLUMNS}
+        values["tags"] = "|".join(link.tags)
+        for name in ("created_at", "updated_at", "expires_at"):
+            values[name] = to_text(values[name]) if values[name] else ""
+        yield _row([_cell(value) for value in values.values()])
+
+
+def ndjson_rows(links: Iterable[LinkView]) -> Iterator[bytes]:
+    for link in links:
+        yield msgspec.json.encode(link) + b"\n"
+
+
+def unescape(text: str) -> str:
+    """What stood in a cell before it was made harmless."""
+    return text[1:] if text.startswith("'") and text[1:].startswith((*_FORMULA, "'")) else text
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    return f"'{text}" if isinstance(value, str) and text.startswith((*_FORMULA, "'")) else text
+
+
+def _row(cells: Iterable[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(cells)
+    return line.getvalue()

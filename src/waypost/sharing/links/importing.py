@@ -1,0 +1,189 @@
+"""Reads links from what other shorteners export: Shlink, YOURLS, Bitly and Kutt, as CSV or JSON, and plain CSV.
+
+They are told apart by what their columns are called, whatever the order and case. Nothing is lost in silence: what
+cannot become a link is an error that names its line.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from waypost.sharing.links.draft import Draft
+from waypost.sharing.links.exporting import unescape
+from waypost.sharing.links.rows import BadImport, Numbered, Row, read_rows
+from waypost.sharing.phrases.formats import Format
+
+Origin = Literal["shlink", "yourls", "bitly", "kutt", "csv"]
+
+# What only one of them has; the first that fits counts.
+_MARKS: tuple[tuple[Origin, frozenset[str]], ...] = (
+    ("shlink", frozenset({"shortcode", "longurl"})),
+    ("yourls", frozenset({"keyword", "url"})),
+    ("yourls", frozenset({"shorturl", "url"})),
+    ("bitly", frozenset({"bitlink", "longurl"})),
+    ("bitly", frozenset({"link", "longurl"})),
+    ("bitly", frozenset({"shortlink", "longurl"})),
+    ("kutt", frozenset({"address", "target"})),
+    ("csv", frozenset({"target"})),
+    ("csv", frozenset({"longurl"})),
+    ("csv", frozenset({"url"})),
+)
+_TARGETS = ("target", "longurl", "url")
+_PHRASES = ("phrase", "shortcode", "keyword", "address", "slug")
+# Whole addresses, whose path is the phrase; those that a person chose come first.
+_ADDRESSES: dict[Origin, tuple[str, ...]] = {
+    "yourls": ("shorturl",),
+    "bitly": ("custombitlinks", "custombitlink", "customlink", "bitlink", "shortlink", "link"),
+}
+_BEGINNINGS = ("createdat", "datecreated", "created", "timestamp")
+_ENDS = ("expiresat", "validuntil", "expirein")
+_LONGEST_NUMBER = 18
+_NO = frozenset({"none", "", "0", "false", "no", "off"})
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of the file, or an entry of a list in JSON, from 1 on: a draft, or what is wrong with it.
+
+    `created_at` is when it was made there, where the file says so.
+    """
+
+    number: int
+    draft: Draft | None = None
+    error: BadImport | None = None
+    created_at: datetime | None = None
+
+
+def read_export(text: str, now: datetime) -> tuple[Origin, Iterator[Line]]:
+    """Which kind of file it is, and its lines. Raises BadImport when it cannot be told."""
+    rows = read_rows(text)
+    before: list[Numbered] = []
+    for number, row in rows:
+        before.append((number, row))
+        if not isinstance(row, BadImport):
+            origin = _origin(row)
+            return origin, (_line(each, origin, now) for each in chain(before, rows))
+    raise (
+        before[0][1] if before and isinstance(before[0][1], BadImport) else BadImport("there are no links in the file")
+    )
+
+
+def _line(numbered: Numbered, origin: Origin, now: datetime) -> Line:
+    number, row = numbered
+    try:
+        if isinstance(row, BadImport):
+            return Line(number, error=row)
+        return Line(number, _to_draft(row, origin, now), created_at=_moment(_first(row, _BEGINNINGS)))
+    except BadImport as error:
+        return Line(number, error=error)
+
+
+def _origin(row: Row) -> Origin:
+    for origin, marks in _MARKS:
+        if marks <= row.keys():
+            return origin
+    raise BadImport(
+        f"these are no columns of Shlink, YOURLS, Bitly, Kutt or a plain CSV: {', '.join(sorted(row))[:200] or 'none'}",
+        next_step="name them in the first line: target, and if you like phrase, title, tags, expires_at, max_visits",
+    )
+
+
+def _to_draft(row: Row, origin: Origin, now: datetime) -> Draft:
+    _refuse_the_unimportable(row, origin, now)
+    target = _first(row, _TARGETS)
+    if target is None:
+        raise BadImport("there is no target in this line")
+    return Draft(
+        target=str(target),
+        phrase=_phrase(row, origin),
+        title=str(_first(row, ("title", "description")) or ""),
+        tags=_tags(_first(row, ("tags",))),
+        expires_at=_moment(_first(row, _ENDS)),
+        max_visits=_number(_first(row, ("maxvisits",))),
+        password=_text(_first(row, ("password",))) if origin == "csv" else None,
+        forward_query=_is_true(row.get("forwardquery")),
+        language=_text(_first(row, ("language",))),
+        theme=_text(_first(row, ("theme",))),
+        format=_format(_first(row, ("format",))),
+    )
+
+
+def _refuse_the_unimportable(row: Row, origin: Origin, now: datetime) -> None:
+    """What would be another link here than it was there."""
+    if _is_true(row.get("protected")) or (origin == "kutt" and _is_true(row.get("password"))):
+        raise BadImport("this link has a password, which is not in the file; make it again with one")
+    if _is_true(row.get("disabled")) or _is_true(row.get("banned")):
+        raise BadImport("this link is disabled, and would lead somewhere again")
+    since = _moment(_first(row, ("validsince",)))
+    if since is not None and since > now:
+        raise BadImport("this link leads somewhere only later; import it then")
+
+
+def _first(row: Row, names: Iterable[str]) -> Any:
+    for name in names:
+        value = row.get(name)
+        value = unescape(value.strip()) if isinstance(value, str) else value
+        if value not in (None, "", [], {}):
+            return value
+    return None
+
+
+def _phrase(row: Row, origin: Origin) -> str | None:
+    phrase = _first(row, _PHRASES)
+    return _path(_first(row, _ADDRESSES.get(origin, ()))) if phrase is None else str(phrase)
+
+
+def _path(address: Any) -> str | None:
+    one = address[0] if isinstance(address, list) else address
+    if not isinstance(one, str):
+        return None
+    # Several may stand in a cell; and bit.ly/abc is as good as https://bit.ly/abc.
+    one = one.replace(",", " ").replace("|", " ").split()[0]
+    try:
+        return unquote(urlsplit(one if "//" in one else f"//{one}").path.strip("/")) or None
+    except ValueError:
+        raise BadImport(f"{one[:80]!r} is not an address") from None
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    parts = value if isinstance(value, list) else str(value or "").replace("|", ",").split(",")
+    return tuple(str(tag) for tag in parts if str(tag).strip())
+
+
+def _moment(value: Any) -> datetime | None:
+    """Times without an offset are UTC in all of these files."""
+    if value is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(str(value).strip())
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise BadImport(f"{str(value)[:40]!r} is not a time; write it like 2026-02-21T00:00:00Z") from None
+
+
+def _number(value: Any) -> int | None:
+    if value is None:
+        return None
+    text = str(value)
+    if not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER):
+        raise BadImport(f"{text[:40]!r} is not a number of visits")
+    return int(text)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _format(value: Any) -> Format | None:
+    try:
+        found: Format | None = msgspec.convert(value, Format | None)
+    except msgspec.ValidationError:
+        raise BadImport(f"{str(value)[:40]!r} is not a format; it is kebab, pascal, snake or spaced") from None
+    return found
+
+
+def _is_true(value: Any) -> bool:
+    return str(value).strip().lower() not in _NO

@@ -1,0 +1,122 @@
+"""Moves links here from a file: each keeps its phrase and its date, or is told why it cannot."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import islice
+
+import msgspec
+
+from waypost.kernel.errors import AskedWrongly, TerminalError, WaypostError
+from waypost.sharing.links.author import DRAWS, Author, NoPhraseFree
+from waypost.sharing.links.draft import Draft, prepare
+from waypost.sharing.links.importing import Line
+from waypost.sharing.links.link import Link, PhraseTaken
+from waypost.sharing.links.passwords import hash_in_thread
+from waypost.sharing.links.terms import check_password
+from waypost.sharing.phrases.matching import fold_phrase, looks
+
+_AT_A_TIME = 1000
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A line that became no link."""
+
+    line: int
+    phrase: str | None
+    slug: str
+    message: str
+    parameter: str | None = None
+
+
+class Report(msgspec.Struct):
+    """`there` are links that lead from the same phrase to the same target already."""
+
+    read: int = 0
+    made: int = 0
+    there: int = 0
+    refused: list[Refused] = msgspec.field(default_factory=list)
+
+
+class Mover:
+    """With `dry_run` everything is tried, and nothing kept."""
+
+    def __init__(self, author: Author, by: str, now: datetime, *, dry_run: bool) -> None:
+        self._author = author
+        self._by = by
+        self._now = now
+        self._dry_run = dry_run
+        self._seen: dict[str, Link] = {}
+        self.report = Report()
+
+    async def move(self, lines: Iterable[Line]) -> None:
+        """Some at a time, each time in one transaction."""
+        waiting = iter(lines)
+        while batch := list(islice(waiting, _AT_A_TIME)):
+            self.report.read += len(batch)
+            links = [(line.number, link) for line in batch if (link := await self._prepare(line))]
+            await (self._try(links) if self._dry_run else self._keep(links))
+
+    async def _prepare(self, line: Line) -> Link | None:
+        draft = line.draft
+        if draft is None:
+            self._refuse(line.number, None, line.error or NoPhraseFree())
+            return None
+        try:
+            link = prepare(draft, self._author.rules, self._author.settings, self._now, inside=False)
+            link = await self._with_password(link, draft)
+        except TerminalError as error:
+            self._refuse(line.number, draft.phrase, error)
+            return None
+        return msgspec.structs.replace(link, created_at=min(line.created_at or self._now, self._now))
+
+    async def _with_password(self, link: Link, draft: Draft) -> Link:
+        if draft.password is None:
+            return link
+        password = check_password(draft.password)
+        return link if self._dry_run else msgspec.structs.replace(link, password=await hash_in_thread(password))
+
+    async def _keep(self, links: Sequence[tuple[int, Link]]) -> None:
+        for _ in range(DRAWS):
+            if not links:
+                return
+            drawn = [(number, await self._author.with_phrase(link)) for number, link in links]
+            obstacles = await self._author.links.add_many([link for _, link in drawn], self._by, atomic=False)
+            links = []
+            for (number, link), obstacle in zip(drawn, obstacles, strict=True):
+                if obstacle is not None and link.language is not None:
+                    links.append((number, link))
+                else:
+                    self._settle(number, link, obstacle)
+        for number, _ in links:
+            self._refuse(number, None, NoPhraseFree())
+
+    async def _try(self, links: Sequence[tuple[int, Link]]) -> None:
+        """All are added together with one that cannot be: then none is kept, and each has met what is in its way."""
+        chosen = [(number, link) for number, link in links if link.language is None]
+        self.report.made += len(links) - len(chosen)
+        if not chosen:
+            return
+        added = [link for _, link in chosen]
+        impossible = msgspec.structs.replace(added[0], id=f"{added[0].id}-again")
+        obstacles = await self._author.links.add_many([*added, impossible], self._by, atomic=True)
+        for (number, link), obstacle in zip(chosen, obstacles, strict=False):
+            # What a batch before would have kept is in the way as well.
+            self._settle(number, link, obstacle or self._seen.get(looks(link.phrase)))
+            self._seen.setdefault(looks(link.phrase), link)
+
+    def _settle(self, number: int, link: Link, obstacle: Link | None) -> None:
+        if obstacle is None:
+            self.report.made += 1
+        elif _is_same(link, obstacle):
+            self.report.there += 1
+        else:
+            self._refuse(number, link.phrase, PhraseTaken.of(link))
+
+    def _refuse(self, number: int, phrase: str | None, error: WaypostError) -> None:
+        parameter = error.parameter if isinstance(error, AskedWrongly) else None
+        self.report.refused.append(Refused(number, phrase, error.slug, str(error), parameter))
+
+
+def _is_same(link: Link, other: Link) -> bool:
+    is_alike = fold_phrase(link.phrase) == fold_phrase(other.phrase) and link.target == other.target
+    return is_alike and not other.deleted

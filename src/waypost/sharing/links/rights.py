@@ -1,0 +1,61 @@
+"""Who may do what with links."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+
+from waypost.access.caller import Caller
+from waypost.access.keys import Scope
+from waypost.scaling.facts import Facts
+from waypost.sharing.links.link import Link
+
+SECRET = "edit-token-secret"  # noqa: S105 - the name of a fact
+_SECRET_BYTES = 32
+
+
+class EditTokens:
+    """What an anonymous author may edit a link with. It follows from the link's id, so that nothing is stored."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def of(self, link: Link) -> str:
+        digest = hmac.digest(self._secret, link.id.encode(), hashlib.sha256)
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+    def fits(self, link: Link, token: str) -> bool:
+        """Only links without an owner have one."""
+        is_same = hmac.compare_digest(self.of(link).encode(), token.encode(errors="replace"))
+        return is_same and link.owner is None
+
+
+async def open_edit_tokens(facts: Facts) -> EditTokens:
+    """The same for everybody who shares the store: whoever is first makes the secret."""
+    await facts.replace(SECRET, None, secrets.token_hex(_SECRET_BYTES))
+    known = await facts.get(SECRET)
+    assert known is not None
+    return EditTokens(bytes.fromhex(known))
+
+
+class Rights:
+    """What one caller may do; `edit_token` is what they showed beside their key, or without one."""
+
+    def __init__(self, caller: Caller, tokens: EditTokens, edit_token: str | None = None) -> None:
+        self._caller = caller
+        self._tokens = tokens
+        self._edit_token = edit_token
+
+    def may_edit(self, link: Link) -> bool:
+        return self._holds(link, "links:write")
+
+    def may_read(self, link: Link) -> bool:
+        """Its statistics, its visits one by one, and its history."""
+        return self._holds(link, "links:read")
+
+    def _holds(self, link: Link, scope: Scope) -> bool:
+        if self._caller.is_admin:
+            return True
+        if self._edit_token is not None and self._tokens.fits(link, self._edit_token):
+            return True
+        return link.owner is not None and link.owner == self._caller.owner and self._caller.allows(scope)

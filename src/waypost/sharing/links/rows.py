@@ -1,0 +1,108 @@
+"""Rows of a file of links, whether it is CSV, JSON or a JSON object a line; each with the number of its line.
+
+What cannot be read is an error in its place, and the rows behind it still come.
+"""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from waypost.kernel.errors import AskedWrongly
+
+# Names of columns without case and separators, so that long_url is longUrl.
+Row = Mapping[str, Any]
+
+_LONGEST_CELL = 100_000
+# The one under which there is what stands beyond the last column.
+_NAMELESS = ""
+
+
+class BadImport(AskedWrongly):
+    """A file of links, or a line of it, cannot be understood."""
+
+    slug = "bad-import"
+
+
+Numbered = tuple[int, Row | BadImport]
+
+
+def read_rows(text: str) -> Iterator[Numbered]:
+    text = text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
+    return _from_json(text) if text.lstrip()[:1] in {"{", "["} else _from_csv(text)
+
+
+def _from_csv(text: str) -> Iterator[Numbered]:
+    csv.field_size_limit(_LONGEST_CELL)
+    head = text.partition("\n")[0]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), strict=True)
+    columns: list[str] | None = None
+    while True:
+        # A record may reach over several lines, and is named after its first.
+        number = reader.line_num + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            yield number, BadImport(f"this is no CSV ({error}); is there a quote that nobody closes?")
+            continue
+        if cells is None:
+            return
+        if columns is None:
+            columns = [_key(cell) for cell in cells]
+        elif any(cells):
+            yield number, _named(columns, cells)
+
+
+def _named(columns: list[str], cells: list[str]) -> Row | BadImport:
+    if len(cells) > len(columns):
+        return BadImport(
+            "there are more cells in this line than columns; put quotes around what has commas in it",
+        )
+    return {name: cell for name, cell in zip(columns, cells, strict=False) if name != _NAMELESS}
+
+
+def _from_json(text: str) -> Iterator[Numbered]:
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        yield from _from_json_lines(text)
+        return
+    for number, entry in enumerate(_entries(found), start=1):
+        yield number, _flat(entry)
+
+
+def _from_json_lines(text: str) -> Iterator[Numbered]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            try:
+                yield number, _flat(msgspec.json.decode(line))
+            except (msgspec.DecodeError, RecursionError) as error:
+                yield number, BadImport(f"this is no JSON: {error}")
+
+
+def _entries(found: Any) -> list[Any]:
+    """The list in an answer of an API, wherever it lies; one entry alone is a list too."""
+    if isinstance(found, list):
+        return found
+    if not isinstance(found, dict):
+        return []
+    for name in ("shortUrls", "data", "links", "result"):
+        if isinstance(found.get(name), (list, dict)):
+            return _entries(found[name])
+    # YOURLS numbers its entries: link_1, link_2.
+    values = list(found.values())
+    return values if all(isinstance(value, dict) for value in values) else [found]
+
+
+def _flat(entry: Any) -> Row | BadImport:
+    if not isinstance(entry, dict):
+        return BadImport("this is no object with the fields of a link")
+    # Shlink has some of the fields one step further in.
+    inner = entry.get("meta")
+    return {_key(name): value for name, value in (entry | inner if isinstance(inner, dict) else entry).items()}
+
+
+def _key(name: str) -> str:
+    return "".join(letter for letter in name.lower() if letter.isalnum())

@@ -1,0 +1,52 @@
+"""Visits as lines of the spool, put together from parts: on the redirect path, making and encoding each one anew would
+take longer than writing it down.
+"""
+
+import itertools
+import secrets
+from datetime import UTC, datetime
+
+import msgspec
+
+from waypost.sharing.visits.visit import Visit
+from waypost.sharing.visits.visitors import Observer, Shown
+
+_DAY = 86_400.0
+_MICROSECONDS = 1_000_000
+
+
+class VisitLines:
+    """Each line is what the spool would have made of the observer's visit; ids begin with a word of its own."""
+
+    def __init__(self, observer: Observer) -> None:
+        self._visit = observer.visit
+        self._prefix = secrets.token_hex(8).encode()
+        self._numbers = itertools.count()
+        self._second, self._written_second = -1, b""
+
+    def ending(self, at: float, address: str, shown: Shown) -> bytes:
+        """All of a line behind the time: good for whatever else this visitor follows on the same day (UTC)."""
+        visit = self._visit("", datetime.fromtimestamp(at, UTC), address, shown)
+        start = msgspec.json.encode(Visit(visit.id, visit.link_id, visit.at)).removesuffix(b'"}')
+        return msgspec.json.encode(visit).removeprefix(start) + b"\n"
+
+    def line(self, link_id: bytes, at: float, ending: bytes) -> bytes:
+        """`link_id` as it stands in JSON, without quotes; `at` is in seconds since 1970."""
+        second = int(at)
+        if second != self._second:
+            self._second = second
+            self._written_second = datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S").encode()
+        return b'{"id":"%b-%x","link_id":"%b","at":"%b.%06dZ%b' % (
+            self._prefix,
+            next(self._numbers),
+            link_id,
+            self._written_second,
+            (at - second) * _MICROSECONDS,
+            ending,
+        )
+
+
+def day_of(at: float) -> tuple[float, float]:
+    """When the day of this moment began (UTC), and when it ends."""
+    start = at // _DAY * _DAY
+    return start, start + _DAY

@@ -1,0 +1,33 @@
+"""Drops visits that have been kept long enough; what was counted of them stays."""
+
+import asyncio
+from datetime import timedelta
+
+from waypost.kernel.clock import utc_now
+from waypost.kernel.errors import WaypostError
+from waypost.sharing.visits.store import VisitStore
+from waypost.telemetry.logs import get_logger
+
+log = get_logger("visits")
+
+_EVERY_SECONDS = 3600.0
+# Few enough that whoever counts visits meanwhile hardly waits.
+_AT_ONCE = 1000
+
+
+async def forget_old(store: VisitStore, kept: timedelta) -> int:
+    before, forgotten = utc_now() - kept, 0
+    while dropped := await store.forget(before, _AT_ONCE):
+        forgotten += dropped
+    return forgotten
+
+
+async def keep_forgetting(store: VisitStore, kept: timedelta) -> None:
+    """Until cancelled. Several processes may do it at once: they find less to do."""
+    while True:
+        try:
+            if forgotten := await forget_old(store, kept):
+                log.info("old visits are dropped", visits=forgotten)
+        except WaypostError as error:
+            log.warning("old visits stay for now", error=error.slug, message=str(error))
+        await asyncio.sleep(_EVERY_SECONDS)

@@ -1,0 +1,127 @@
+"""What visits of a link amount to, over a span and as of a moment."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
+
+import msgspec
+
+from waypost.kernel.errors import AskedWrongly
+from waypost.sharing.visits.store import Bucket, Span, Step, VisitStore
+
+_HOUR = timedelta(hours=1)
+_MOMENT = timedelta(microseconds=1)
+# More buckets than anybody looks at; whoever wants more asks for a part of it at a time.
+_LONGEST: dict[Step, timedelta] = {"hour": timedelta(days=400), "day": timedelta(days=4000)}
+
+
+class SpanTooLong(AskedWrongly):
+    """A series would have more buckets than one answer may have."""
+
+    slug = "span-too-long"
+
+
+class ZoneRefused(AskedWrongly):
+    """Days of this zone do not begin with an hour of UTC, and visits are counted by those."""
+
+    slug = "zone-refused"
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """`created_at` is the link's: before that there is nothing to count. `limit` is for values of each dimension."""
+
+    created_at: datetime
+    now: datetime
+    as_of: datetime | None = None
+    start: datetime | None = None
+    end: datetime | None = None
+    step: Step = "day"
+    zone: tzinfo = UTC
+    limit: int = 10
+
+    @property
+    def span(self) -> Span:
+        # A visit of that very moment is not later than it.
+        ends = [end for end in (self.end, self.as_of + _MOMENT if self.as_of else None) if end is not None]
+        return Span(self.start, min(ends, default=None))
+
+
+class Value(msgspec.Struct, frozen=True):
+    """A referrer, a browser, …; empty where it is not known."""
+
+    value: str
+    visits: int
+
+
+class Statistics(msgspec.Struct, frozen=True, kw_only=True):
+    visits: int
+    visitors: int
+    bots: int
+    buckets: Sequence[Bucket]
+    referrers: Sequence[Value]
+    browsers: Sequence[Value]
+    devices: Sequence[Value]
+    systems: Sequence[Value]
+    languages: Sequence[Value]
+    countries: Sequence[Value]
+
+
+async def count_visits(store: VisitStore, link_id: str, asked: Asked) -> Statistics:
+    """Raises SpanTooLong and ZoneRefused."""
+    _refuse_long(asked)
+    in_days = asked.step == "day" and asked.zone is not UTC
+    buckets = await store.series(link_id, asked.span, "hour" if in_days else asked.step)
+    _refuse_odd_hours(asked, buckets)
+    counted = await store.totals(link_id, asked.span)
+
+    async def top(dimension: str) -> Sequence[Value]:
+        return [Value(*each) for each in await store.top(link_id, asked.span, dimension, asked.limit)]
+
+    return Statistics(
+        visits=counted.visits,
+        visitors=counted.visitors,
+        bots=counted.bots,
+        buckets=_by_day(buckets, asked.zone) if in_days else _shown_in(buckets, asked.zone),
+        referrers=await top("referrer"),
+        browsers=await top("browser"),
+        devices=await top("device"),
+        systems=await top("system"),
+        languages=await top("language"),
+        countries=await top("country"),
+    )
+
+
+def _refuse_long(asked: Asked) -> None:
+    start = max(asked.start or asked.created_at, asked.created_at)
+    longest = _LONGEST[asked.step]
+    if (asked.span.end or asked.now) - start > longest:
+        raise SpanTooLong(
+            f"a series by the {asked.step} has at most {longest.days} days; say from and to, or ask for longer steps",
+            parameter="from",
+        )
+
+
+def _refuse_odd_hours(asked: Asked, buckets: Iterable[Bucket]) -> None:
+    for moment in (asked.start or asked.created_at, asked.span.end or asked.now, *(bucket.at for bucket in buckets)):
+        offset = moment.astimezone(asked.zone).utcoffset()
+        if offset is None or offset % _HOUR:
+            raise ZoneRefused(
+                f"{asked.zone} is not whole hours from UTC then, and visits are counted by hours of UTC; "
+                "leave zone out, or take one that is",
+                parameter="zone",
+            )
+
+
+def _shown_in(buckets: Iterable[Bucket], zone: tzinfo) -> list[Bucket]:
+    return [Bucket(bucket.at.astimezone(zone), bucket.visits, bucket.bots) for bucket in buckets]
+
+
+def _by_day(hours: Iterable[Bucket], zone: tzinfo) -> list[Bucket]:
+    """Hours come in order, so that those of a day stand together."""
+    days: dict[datetime, tuple[int, int]] = {}
+    for hour in hours:
+        local = hour.at.astimezone(zone)
+        # Midnight by the clock there, with the offset of that midnight.
+        day = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+        visits, bots = days.get(day, (0, 0))
+        days[day] = visits + hour.visits, bots + hour.bots
+    return [Bucket(day, visits, bots) for day, (visits, bots) in days.items()]

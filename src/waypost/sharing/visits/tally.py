@@ -1,0 +1,105 @@
+"""What is counted of visits. Sums and sets only, so that neither order nor batches matter."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from waypost.sharing.visits.agents import classify
+from waypost.sharing.visits.spans import DAY, HOUR, STRETCH, to_us
+from waypost.sharing.visits.visit import Visit
+
+_HOURS = DAY // HOUR
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A visit as it is kept, with what its agent told us then: a later release may read agents better."""
+
+    visit: Visit
+    browser: str
+    device: str
+    system: str
+    is_bot: bool
+
+    def values(self) -> tuple[tuple[str, str], ...]:
+        """What it counts for in each dimension."""
+        return (
+            ("referrer", self.visit.referrer_host),
+            ("browser", self.browser),
+            ("device", self.device),
+            ("system", self.system),
+            ("language", self.visit.language),
+            ("country", self.visit.country),
+        )
+
+
+def read_agents(visits: Iterable[Visit]) -> list[Event]:
+    """Each visit once, whichever way it came twice into one batch."""
+    each = {visit.id: visit for visit in visits}
+    agents = ((visit, classify(visit.agent)) for visit in each.values())
+    return [Event(visit, agent.browser, agent.device, agent.system, agent.is_bot) for visit, agent in agents]
+
+
+class Tally:
+    """Adds events up to the rows that a store adds to its own. Rows are sorted by what tells them apart."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.events = 0
+        self._visits: Counter[tuple[str, int]] = Counter()
+        self._bots: Counter[tuple[str, int]] = Counter()
+        self._values: Counter[tuple[str, str, int, str]] = Counter()
+        self._visitors: set[tuple[str, int, str]] = set()
+        self.add(events)
+
+    def add(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._add(event)
+
+    def _add(self, event: Event) -> None:
+        self.events += 1
+        at, link = to_us(event.visit.at), event.visit.link_id
+        if event.is_bot:
+            self._bots[link, at // HOUR] += 1
+            return
+        self._visits[link, at // HOUR] += 1
+        day = at // DAY
+        if event.visit.visitor:
+            self._visitors.add((link, day, event.visit.visitor))
+        for dimension, value in event.values():
+            # What is unknown has no row: it is what the others leave of all visits.
+            if value:
+                self._values[link, dimension, day, value] += 1
+
+    def visitors(self) -> Sequence[tuple[str, int, str]]:
+        """Link, day, visitor."""
+        return sorted(self._visitors)
+
+    def hours(self) -> Sequence[tuple[str, int, int, int]]:
+        """Link, hour, visits, bots."""
+        return [(*key, self._visits[key], self._bots[key]) for key in sorted(self._visits.keys() | self._bots.keys())]
+
+    def days(self, visitors: Mapping[tuple[str, int], int]) -> Sequence[tuple[str, int, int, int, int]]:
+        """Link, day, visits, visitors, bots. The store knows how many visitors of a link and day are new to it."""
+        days: defaultdict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
+        for link, hour, visits, bots in self.hours():
+            counted = days[link, hour // _HOURS]
+            counted[0] += visits
+            counted[1] += bots
+        return [(*key, visits, visitors.get(key, 0), bots) for key, (visits, bots) in days.items()]
+
+    def values(self) -> Sequence[tuple[str, str, int, int, str, int]]:
+        """Link, dimension, days in the period, the period's number, value, visits."""
+        counted: Counter[tuple[str, str, int, int, str]] = Counter()
+        for (link, dimension, day, value), visits in self._values.items():
+            counted[link, dimension, 1, day, value] = visits
+            counted[link, dimension, STRETCH, day // STRETCH, value] += visits
+        return [(*key, visits) for key, visits in sorted(counted.items())]
+
+
+def totals(days: Iterable[tuple[str, int, int, int, int]]) -> Sequence[tuple[str, int, int, int]]:
+    """Link, visits, visitors, bots."""
+    summed: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for link, _, *counts in days:
+        for at, count in enumerate(counts):
+            summed[link][at] += count
+    return [(link, visits, visitors, bots) for link, (visits, visitors, bots) in sorted(summed.items())]

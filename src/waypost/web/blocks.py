@@ -1,0 +1,41 @@
+"""A block of headers: what stands behind the first line of a request, and most clients send again and again."""
+
+import httptools
+
+from waypost.web.heads import Header
+
+_END = b"\r\n\r\n"
+# Not for a hot path: a body, a protocol to change to, a connection to close.
+_UNUSUAL = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
+_MOST_BLOCK = 2048
+
+
+class _Collected:
+    def __init__(self) -> None:
+        self.headers: list[Header] = []
+        self.is_complete = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name.lower(), value))
+
+    def on_message_complete(self) -> None:
+        self.is_complete = True
+
+
+def parse_block(block: bytes) -> list[Header] | None:
+    """The headers, unless it is long, not whole, or has anything that only uvicorn knows how to handle.
+
+    It begins with the end of the first line, which may be the end of all of it.
+    """
+    if len(block) > _MOST_BLOCK or not block.endswith(_END) or block.find(_END) != len(block) - len(_END):
+        return None
+    collected = _Collected()
+    try:
+        httptools.HttpRequestParser(collected).feed_data(b"GET / HTTP/1.1" + block)
+    except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+        return None
+    headers = collected.headers
+    usual = all(
+        name not in _UNUSUAL and (name != b"connection" or value.lower() == b"keep-alive") for name, value in headers
+    )
+    return headers if usual and collected.is_complete else None

@@ -1,0 +1,1 @@
+"""Links over HTTP: made, looked at, and followed."""

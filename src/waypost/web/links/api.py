@@ -1,0 +1,197 @@
+"""Links over HTTP: made, looked at, changed and deleted."""
+
+import msgspec
+from fastapi import APIRouter, Request, Response
+
+from waypost.kernel.errors import Conflict
+from waypost.sharing.links import editing
+from waypost.sharing.links.draft import Made
+from waypost.sharing.links.link import Link, LinkChanged
+from waypost.sharing.links.view import path_of
+from waypost.web.guard import JSON, Asker, WriteGuard, check_content_type
+from waypost.web.links.authorising import find_link
+from waypost.web.links.bodies import Changes, NewLink, read_changes, read_new_link
+from waypost.web.links.documents import LinkDocument, show_link
+from waypost.web.links.making import draft_of, edit_token_of, may_make, refuse_loop
+from waypost.web.links.schemas import (
+    EDIT_TOKEN,
+    IDEMPOTENCY_KEY,
+    IF_MATCH,
+    SECURITY,
+    Answers,
+    Phrase,
+    gives,
+    refuses,
+    takes,
+)
+from waypost.web.links.sharing import Sharing
+from waypost.web.places.parameters import Parameters
+from waypost.web.routing import readable
+
+MERGE_PATCH = "application/merge-patch+json"
+_NO_PARAMETERS = Parameters()
+_ETAG = "the link's version, for If-Match"
+
+_ASKED_WRONGLY = ("bad-parameter", "key-in-address", "several-keys")
+_REFUSED: Answers = {401: refuses("key-refused"), 403: refuses("loopback-only", "scope-missing")}
+_BODY_REFUSED: Answers = {413: refuses("body-too-large"), 415: refuses("unsupported-content-type")}
+_OF_A_LINK = ("target-refused", "link-invalid")
+
+
+class VersionPassed(Conflict):
+    """The link is not any more as If-Match says."""
+
+    slug = "version-passed"
+    http_status = 412
+
+
+def link_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
+    router = APIRouter(tags=["links"])
+    links = _Links(sharing, guard)
+    _describe_making(router, links)
+    found: Answers = {404: refuses("unknown-link"), **_REFUSED}
+    whole = gives("The link", LinkDocument, ETag=_ETAG)
+    one = {"parameters": [EDIT_TOKEN], "security": SECURITY}
+    readable(
+        router,
+        "/v1/links/{phrase}",
+        links.show,
+        name="show_link",
+        responses={200: whole, 400: refuses(*_ASKED_WRONGLY), **found},
+        openapi_extra=one,
+    )
+    changing = {"parameters": [EDIT_TOKEN, IF_MATCH], "security": SECURITY}
+    changed: Answers = {409: refuses("link-changed"), 412: refuses("version-passed"), **found}
+    router.add_api_route(
+        "/v1/links/{phrase}",
+        links.change,
+        methods=["PATCH"],
+        name="change_link",
+        response_class=Response,
+        responses={200: whole, 400: refuses(*_ASKED_WRONGLY, *_OF_A_LINK), **changed, **_BODY_REFUSED},
+        openapi_extra=changing | takes(Changes, JSON, MERGE_PATCH),
+    )
+    router.add_api_route(
+        "/v1/links/{phrase}",
+        links.delete,
+        methods=["DELETE"],
+        name="delete_link",
+        response_class=Response,
+        status_code=204,
+        responses={204: {"description": "Deleted"}, 400: refuses(*_ASKED_WRONGLY), **changed},
+        openapi_extra=changing,
+    )
+    return router
+
+
+def _describe_making(router: APIRouter, links: "_Links") -> None:
+    where = "where the link can be looked at"
+    router.add_api_route(
+        "/v1/links",
+        links.create,
+        methods=["POST"],
+        name="create_link",
+        response_class=Response,
+        status_code=201,
+        responses={
+            201: gives("Made", LinkDocument, Location=where, ETag=_ETAG),
+            200: gives("There already", LinkDocument, Location=where, ETag=_ETAG),
+            400: refuses(*_ASKED_WRONGLY, *_OF_A_LINK, "phrase-refused", "unknown-language", "unknown-theme"),
+            409: refuses("phrase-taken", "idempotency-key-reused"),
+            503: refuses("no-phrase-free", "space-full", "store-trouble"),
+            **_REFUSED,
+            **_BODY_REFUSED,
+        },
+        openapi_extra={"parameters": [IDEMPOTENCY_KEY], "security": SECURITY} | takes(NewLink),
+    )
+
+
+class _Links:
+    """The endpoints; what they say about themselves is what the API's description says."""
+
+    def __init__(self, sharing: Sharing, guard: WriteGuard) -> None:
+        self._sharing = sharing
+        self._guard = guard
+
+    async def create(self, request: Request) -> Response:
+        """Make a link. Without a key this is for this machine alone, unless anonymous links are allowed."""
+        asker = await self._guard(request)
+        _NO_PARAMETERS.read(request.scope["query_string"])
+        may_make(self._sharing, asker)
+        check_content_type(request, JSON)
+        wanted = read_new_link(await request.body())
+        draft = draft_of(self._sharing, request, asker, wanted)
+        made = await self._sharing.author.make(draft, asker.caller.name)
+        self._sharing.cache.invalidate(made.link.phrase)
+        return await answer_made(self._sharing, request, asker, made)
+
+    async def show(self, request: Request, phrase: Phrase) -> Response:
+        """A link of yours, with the number of its visits."""
+        asker = await self._guard(request)
+        _NO_PARAMETERS.read(request.scope["query_string"])
+        link = await find_link(self._sharing, asker, phrase, "links:read")
+        return await answer_link(self._sharing, request, link)
+
+    async def change(self, request: Request, phrase: Phrase) -> Response:
+        """Change a link of yours: what is left out stays as it is, and null clears."""
+        sharing, asker = self._sharing, await self._guard(request)
+        _NO_PARAMETERS.read(request.scope["query_string"])
+        check_content_type(request, JSON, MERGE_PATCH)
+        link = await find_link(sharing, asker, phrase, "links:write")
+        wanted = read_changes(await request.body())
+        if isinstance(wanted.target, str) and wanted.target != link.target:
+            refuse_loop(sharing, request, wanted.target)
+        tries = _check_version(request, link)
+        try:
+            changed = await editing.edit(
+                sharing.links, sharing.author.rules, link, wanted.changes(), asker.caller.name, **tries
+            )
+        except LinkChanged as error:
+            raise _passed(request, error) from None
+        finally:
+            sharing.cache.invalidate(link.phrase)
+        return await answer_link(sharing, request, changed)
+
+    async def delete(self, request: Request, phrase: Phrase) -> Response:
+        """Delete a link of yours. Its phrase leads nowhere from then on, and is never given out again."""
+        sharing, asker = self._sharing, await self._guard(request)
+        _NO_PARAMETERS.read(request.scope["query_string"])
+        link = await find_link(sharing, asker, phrase, "links:write")
+        tries = _check_version(request, link)
+        try:
+            await editing.delete(sharing.links, link, asker.caller.name, **tries)
+        except LinkChanged as error:
+            raise _passed(request, error) from None
+        finally:
+            sharing.cache.invalidate(link.phrase)
+        return Response(status_code=204, headers={"Cache-Control": "no-store"})
+
+
+async def answer_made(sharing: Sharing, request: Request, asker: Asker, made: Made) -> Response:
+    token = edit_token_of(sharing, asker, made)
+    answer = await answer_link(sharing, request, made.link, token)
+    answer.status_code = 201 if made.how == "new" else 200
+    answer.headers["Location"] = f"/v1/links/{path_of(made.link.phrase)}"
+    return answer
+
+
+async def answer_link(sharing: Sharing, request: Request, link: Link, edit_token: str | None = None) -> Response:
+    counted = await sharing.visits.count([link.id])
+    document = show_link(link, sharing.redirects.base_url(request), counted.get(link.id, 0), edit_token)
+    headers = {"Cache-Control": "no-store", "ETag": f'"{link.version}"'}
+    return Response(msgspec.json.encode(document), media_type="application/json", headers=headers)
+
+
+def _check_version(request: Request, link: Link) -> dict[str, int]:
+    """How often to try: whoever says which version they mean wants no other changed."""
+    wanted = request.headers.get("if-match")
+    if wanted is None:
+        return {}
+    tags = {tag.strip() for tag in wanted.split(",")}
+    if not tags & {"*", f'"{link.version}"'}:
+        raise VersionPassed(f'the link is not as If-Match says: its ETag is "{link.version}"; look at it and try again')
+    return {} if "*" in tags else {"tries": 1}
+
+
+def _passed(request: Request, error: LinkChanged) -> Conflict:
+    return VersionPassed(str(error)) if "if-match" in request.headers else error

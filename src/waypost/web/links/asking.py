@@ -1,0 +1,25 @@
+"""Who follows a link, as far as their request says."""
+
+from typing import NamedTuple
+
+from fastapi import Request
+
+from waypost.sharing.visits.visitors import Shown, read_headers
+from waypost.web.heads import Header
+from waypost.web.proxies import Proxies, by_name
+
+
+class Asked(NamedTuple):
+    """The headers of a request, and what they show of whoever sent it."""
+
+    headers: dict[bytes, bytes]
+    shown: Shown
+
+
+def read_asked(headers: list[Header]) -> Asked:
+    found = by_name(headers)
+    return Asked(found, read_headers(found))
+
+
+def address_of(request: Request, asked: Asked, proxies: Proxies) -> str:
+    return proxies.client(request.client.host if request.client else "", asked.headers)

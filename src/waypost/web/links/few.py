@@ -1,0 +1,38 @@
+"""Work that costs: at most so many at once, at most so many who wait for their turn, and the others are sent away."""
+
+import asyncio
+from types import TracebackType
+
+from waypost.kernel.errors import NotNow
+
+_RETRY_SECONDS = 5.0
+
+
+class TooManyAtOnce(NotNow):
+    """Others ask for the same; there is a bound on how many may wait."""
+
+    slug = "too-many-at-once"
+    http_status = 429
+
+
+class Few:
+    def __init__(self, at_once: int, *, waiting: int) -> None:
+        self._turn = asyncio.Semaphore(at_once)
+        self._most = at_once + waiting
+        self.inside = 0
+
+    async def __aenter__(self) -> None:
+        if self.inside >= self._most:
+            raise TooManyAtOnce("too many ask for this at once; try again in a few seconds", retry_in=_RETRY_SECONDS)
+        self.inside += 1
+        try:
+            await self._turn.acquire()
+        except BaseException:
+            self.inside -= 1
+            raise
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.inside -= 1
+        self._turn.release()

@@ -1,0 +1,45 @@
+"""Forms that pages of ours send back: small, from a page of ours, and never in an address."""
+
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi import Request
+
+from waypost.kernel.errors import Forbidden
+from waypost.web.guard import check_content_type
+from waypost.web.links.sharing import Redirects
+
+_FORM = "application/x-www-form-urlencoded"
+_MOST_FIELDS = 10
+
+
+class CrossSiteForm(Forbidden):
+    """Another web page sent this form."""
+
+    slug = "cross-site-form"
+
+
+async def read_form(request: Request, redirects: Redirects) -> dict[str, str]:
+    """Its fields. Another site's page cannot send it in a visitor's name."""
+    check_content_type(request, _FORM)
+    if not _is_ours(request, redirects):
+        raise CrossSiteForm("another web page sent this form; open the link itself and use the form there")
+    try:
+        body = (await request.body()).decode()
+        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        return {}
+
+
+def _is_ours(request: Request, redirects: Redirects) -> bool:
+    """Browsers say where a form comes from. The scheme is left out: a proxy may speak TLS for us."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+        return False
+    origin = request.headers.get("origin")
+    return origin is None or _host(origin) in {request.headers.get("host", ""), _host(redirects.public_url)} - {""}
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc
+    except ValueError:
+        return ""

@@ -1,0 +1,37 @@
+"""What a host of links answers beside them: robots.txt, and `/` where there is nothing else."""
+
+from fastapi import APIRouter, Response
+
+from waypost.web.links import pages
+from waypost.web.links.sharing import Redirects
+from waypost.web.routing import readable
+
+# Links may be looked at even though nobody lists them: a crawler that is kept out never sees that it should not, and
+# messengers that draw previews ask here first.
+_ROBOTS = {
+    "allow": "User-agent: *\nDisallow: /v1/\nDisallow: /-/\n",
+    "deny": "User-agent: *\nDisallow: /\n",
+}
+
+
+def robots_routes(redirects: Redirects) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    async def robots() -> Response:
+        return Response(_ROBOTS[redirects.settings.robots], media_type="text/plain")
+
+    readable(router, "/robots.txt", robots)
+    return router
+
+
+def home_routes(redirects: Redirects) -> APIRouter:
+    """For a server that answers nothing but links."""
+    router = APIRouter(include_in_schema=False)
+
+    async def home() -> Response:
+        if redirects.home:
+            return Response(status_code=302, headers={"Location": redirects.home, "Cache-Control": "no-store"})
+        return pages.message(404, "Links live here", "Add the words of one to the address.")
+
+    readable(router, "/", home)
+    return router

@@ -1,0 +1,101 @@
+"""Looking at a link without following it: a page that says where it leads, and its QR code."""
+
+import asyncio
+import hashlib
+from functools import lru_cache
+from io import BytesIO
+from typing import Annotated, Any, Literal
+
+import segno
+from fastapi import APIRouter, Query, Request, Response
+
+from waypost.kernel.clock import utc_now
+from waypost.kernel.errors import TransientError
+from waypost.sharing.links.link import Link
+from waypost.sharing.links.view import path_of
+from waypost.web.links import pages
+from waypost.web.links.few import Few, TooManyAtOnce
+from waypost.web.links.sharing import Redirects
+from waypost.web.routing import readable
+
+Form = Literal["svg", "png"]
+_TYPES: dict[Form, str] = {"svg": "image/svg+xml", "png": "image/png"}
+# Each is a few kilobytes, and takes some milliseconds to draw.
+_MOST_DRAWINGS = 512
+_AT_ONCE, _WAITING = 2, 100
+_ENDS = pages.described(
+    {
+        404: "No such link",
+        410: "The link has ended",
+        429: "Too many are drawn at once",
+        503: "The link cannot be looked up now",
+    }
+)
+
+
+def looking_routes(redirects: Redirects) -> APIRouter:
+    router = APIRouter(tags=["redirect"])
+    few = Few(_AT_ONCE, waiting=_WAITING)
+
+    async def preview(phrase: str) -> Response:
+        """A page that says where the link leads. This is not a visit."""
+        found = await _find(redirects, phrase)
+        return found if isinstance(found, Response) else pages.preview(found)
+
+    def drawn_as(form: Form) -> Any:
+        async def draw(
+            request: Request,
+            phrase: str,
+            scale: Annotated[int, Query(ge=1, le=20, description="pixels for each dot")] = 8,
+            border: Annotated[int, Query(ge=0, le=10, description="dots around it; 4 are asked for")] = 4,
+        ) -> Response:
+            """The link's QR code. This is not a visit, and neither is looking at it."""
+            found = await _find(redirects, phrase)
+            if isinstance(found, Response):
+                return found
+            url = f"{redirects.base_url(request)}/{path_of(found.phrase)}"
+            try:
+                async with few:
+                    body = await asyncio.to_thread(_draw, url, form, scale, border)
+            except TooManyAtOnce as error:
+                return pages.too_many(error.retry_in)
+            return _drawing(request, body, _TYPES[form])
+
+        return draw
+
+    readable(router, "/{phrase}+", preview, name="preview", responses=pages.described({200: "The page"}) | _ENDS)
+    for form, media_type in _TYPES.items():
+        answers = {200: {"content": {media_type: {}}}, 304: {"description": "As you have it"}} | _ENDS
+        readable(router, f"/{{phrase}}.{form}", drawn_as(form), name=form, responses=answers)
+    return router
+
+
+async def _find(redirects: Redirects, phrase: str) -> Link | Response:
+    try:
+        known = await redirects.cache.find(phrase)
+    except TransientError:
+        return pages.away()
+    if known is None:
+        return pages.unknown()
+    return pages.ended() if known.link.is_over(utc_now()) else known.link
+
+
+def _drawing(request: Request, body: bytes, media_type: str) -> Response:
+    headers = {
+        "ETag": f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"',
+        # It may be kept, but the link may have ended meanwhile.
+        "Cache-Control": "no-cache",
+        "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+        "X-Robots-Tag": "noindex",
+    }
+    known = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
+    if known & {headers["ETag"], "*"}:
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=media_type, headers=headers)
+
+
+@lru_cache(_MOST_DRAWINGS)
+def _draw(url: str, form: Form, scale: int, border: int) -> bytes:
+    drawing = BytesIO()
+    segno.make(url, micro=False).save(drawing, kind=form, scale=scale, border=border, light="#fff")
+    return drawing.getvalue()

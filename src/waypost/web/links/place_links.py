@@ -1,0 +1,64 @@
+"""The share link of a place: places and links are put together here, as neither knows of the other."""
+
+import asyncio
+
+from fastapi import APIRouter, Request, Response
+
+from waypost.places.place import read_id
+from waypost.serving.shelf import LiveGeneration
+from waypost.sharing.links.draft import Draft
+from waypost.web.guard import WriteGuard
+from waypost.web.links.api import answer_made
+from waypost.web.links.documents import LinkDocument
+from waypost.web.links.making import may_make
+from waypost.web.links.schemas import SECURITY, gives, refuses
+from waypost.web.links.sharing import Sharing
+from waypost.web.places.api import ITEMS, UnknownPlace
+from waypost.web.places.description import PLACE
+from waypost.web.places.parameters import BadParameter, Parameters
+
+_NO_PARAMETERS = Parameters()
+
+
+def place_link_routes(sharing: Sharing, live: LiveGeneration, guard: WriteGuard) -> APIRouter:
+    router = APIRouter(tags=["links"])
+    # Who asks twice at once gets one link. Two processes may make one each, of which the later is found from then on.
+    one_at_a_time = asyncio.Lock()
+
+    async def share_place(request: Request) -> Response:
+        """The link that leads to the place's own page: the one that you have, or a new one. It takes no body."""
+        asker = await guard(request)
+        may_make(sharing, asker)
+        _NO_PARAMETERS.read(request.scope["query_string"])
+        if (await request.body()).strip() not in {b"", b"{}"}:
+            raise BadParameter("body: leave it empty; there is nothing to say about it", parameter="body")
+        place = request.path_params["place"]
+        found = read_id(place)
+        if live.generation.get(found) is None:
+            raise UnknownPlace(f"there is no place {place[:80]!r}")
+        target = f"{sharing.redirects.base_url(request)}{ITEMS}/{found}"
+        draft = Draft(target=target, place_id=str(found), reuse=True, owner=asker.caller.owner)
+        async with one_at_a_time:
+            # The only target on our own host: we have put it together ourselves.
+            made = await sharing.author.make(draft, asker.caller.name, inside=True)
+        sharing.cache.invalidate(made.link.phrase)
+        return await answer_made(sharing, request, asker, made)
+
+    router.add_api_route(
+        "/v1/places/{place}/link",
+        share_place,
+        methods=["POST"],
+        response_class=Response,
+        status_code=201,
+        responses={
+            201: gives("Made", LinkDocument, Location="where the link can be looked at"),
+            200: gives("There already", LinkDocument, Location="where the link can be looked at"),
+            400: refuses("bad-parameter", "key-in-address", "several-keys"),
+            401: refuses("key-refused"),
+            403: refuses("loopback-only", "scope-missing"),
+            404: refuses("unknown-place"),
+            503: refuses("no-snapshot", "no-phrase-free"),
+        },
+        openapi_extra={"parameters": [PLACE], "security": SECURITY},
+    )
+    return router

@@ -1,0 +1,144 @@
+"""Following a link: GET and HEAD of its phrase, and the password that some links ask for."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from waypost.kernel.clock import utc_now
+from waypost.kernel.errors import TransientError
+from waypost.telemetry.metrics import REDIRECTS
+from waypost.web.heads import Head
+from waypost.web.links import pages
+from waypost.web.links.asking import address_of, read_asked
+from waypost.web.links.few import TooManyAtOnce
+from waypost.web.links.forms import read_form
+from waypost.web.links.forwarding import QueryTooLong, with_query
+from waypost.web.links.known import Known, redirect_head
+from waypost.web.links.sharing import Redirects
+from waypost.web.routing import readable
+
+_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/x-www-form-urlencoded": {
+                "schema": {
+                    "type": "object",
+                    "properties": {"password": {"type": "string"}},
+                }
+            }
+        },
+    }
+}
+
+
+def redirect_routes(redirects: Redirects) -> APIRouter:
+    router = APIRouter(tags=["redirect"])
+    following = Following(redirects)
+    ends = pages.described(
+        {
+            404: "No such link",
+            410: "The link has ended",
+            414: "The query is too long to be passed on",
+            503: "The link cannot be looked up now",
+        }
+    )
+    asks = pages.described({200: "A page that asks for the password, or says that visits are limited"})
+    tries = pages.described({403: "Not the password", 429: "Too many try at once"})
+    readable(
+        router,
+        "/{phrase}",
+        following.follow,
+        name="follow",
+        status_code=redirects.settings.status,
+        responses=asks | ends,
+    )
+    router.add_api_route(
+        "/{phrase}",
+        following.unlock,
+        methods=["POST"],
+        name="unlock",
+        response_class=Response,
+        status_code=303,
+        responses=tries | ends,
+        openapi_extra=_FORM,
+    )
+    return router
+
+
+class Following:
+    def __init__(self, redirects: Redirects) -> None:
+        self._redirects = redirects
+
+    async def follow(self, request: Request, phrase: str) -> Response:
+        """Leads to the link's target. A GET is a visit, and is written down before it is answered."""
+
+        async def lead(known: Known) -> Response:
+            if known.link.password is not None:
+                return _counted("protected", pages.password_form(known.link))
+            return await self._lead(request, known, self._redirects.settings.status)
+
+        return await self._with_link(phrase, lead)
+
+    async def unlock(self, request: Request, phrase: str) -> Response:
+        """Leads to the target of a protected link, for whoever sends its password as the page does."""
+        form = await read_form(request, self._redirects)
+
+        async def lead(known: Known) -> Response:
+            link, password = known.link, form.get("password", "")[: pages.LONGEST_PASSWORD]
+            if link.password is not None and not await self._redirects.door.opens(link.id, link.password, password):
+                return _counted("refused", pages.password_form(link, status=403, wrong="That is not it."))
+            return await self._lead(request, known, 303)
+
+        return await self._with_link(phrase, lead)
+
+    async def _with_link(self, phrase: str, lead: Callable[[Known], Awaitable[Response]]) -> Response:
+        try:
+            known = await self._redirects.cache.find(phrase)
+            if known is None:
+                return _counted("unknown", pages.unknown())
+            if known.link.is_over(utc_now()):
+                return _counted("gone", pages.ended())
+            return await lead(known)
+        except QueryTooLong as error:
+            return _counted("refused", pages.message(error.http_status, "The address is too long", str(error)))
+        except TooManyAtOnce as error:
+            return _counted("refused", pages.too_many(error.retry_in))
+        except TransientError:
+            return _counted("away", pages.away())
+
+    async def _lead(self, request: Request, known: Known, status: int) -> Response:
+        redirects, link = self._redirects, known.link
+        asked, head = read_asked(request.scope["headers"]), self._head(request, known)
+        counts = request.method != "HEAD" and not asked.shown.is_preview
+        if link.max_visits is not None:
+            if known.is_used_up:
+                return _counted("gone", pages.used_up())
+            if not counts:
+                return _counted("preview", pages.limited(link))
+            if not await redirects.links.count_up(link.id, link.max_visits):
+                known.is_used_up = True
+                return _counted("gone", pages.used_up())
+        if counts:
+            address = address_of(request, asked, redirects.proxies)
+            redirects.record(redirects.observer.visit(link.id, utc_now(), address, asked.shown))
+        return _counted("followed" if counts else "preview", _Redirected(status, head))
+
+    def _head(self, request: Request, known: Known) -> Head:
+        link, query = known.link, request.scope["query_string"]
+        target = with_query(link.target, query) if link.forward_query and query else link.target
+        return redirect_head(link, target, self._redirects.settings)
+
+
+class _Redirected(Response):
+    """With exactly these headers; the hot path writes the same ones."""
+
+    def __init__(self, status: int, head: Head) -> None:
+        super().__init__(status_code=status)
+        self.raw_headers: list[Any] = [*head.headers, (b"content-length", b"0")]
+
+
+def _counted(outcome: str, answer: Response) -> Response:
+    REDIRECTS.labels(outcome).inc()
+    return answer

@@ -1,0 +1,57 @@
+"""What the routes of links are made of."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fastapi import Request
+
+from waypost.sharing.links.author import Author
+from waypost.sharing.links.rights import EditTokens
+from waypost.sharing.links.store import LinkStore
+from waypost.sharing.phrases.vocabulary import Vocabularies
+from waypost.sharing.visits.store import VisitStore
+from waypost.sharing.visits.visit import Visit
+from waypost.sharing.visits.visitors import Observer
+from waypost.web.links.door import Door
+from waypost.web.links.known import KnownLinks
+from waypost.web.proxies import Proxies
+from waypost.web.settings import RedirectSettings
+
+
+@dataclass(frozen=True)
+class Redirects:
+    """What following links needs."""
+
+    links: LinkStore
+    cache: KnownLinks
+    observer: Observer
+    # Writes a visit down; the same for one that is a line of the spool already.
+    record: Callable[[Visit], None]
+    record_line: Callable[[bytes], None]
+    door: Door
+    settings: RedirectSettings
+    proxies: Proxies = field(default_factory=Proxies)
+    # How links look from outside; as they were asked for when empty.
+    public_url: str = ""
+    # Where `/` leads on a server that only redirects.
+    home: str = ""
+
+    def base_url(self, request: Request) -> str:
+        """How links begin, without a slash at the end."""
+        return (self.public_url or str(request.base_url)).rstrip("/")
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """What making and looking at links needs. Whoever makes or changes one calls `cache.invalidate` with its phrase."""
+
+    author: Author
+    links: LinkStore
+    visits: VisitStore
+    vocabularies: Vocabularies
+    edit_tokens: EditTokens
+    redirects: Redirects
+
+    @property
+    def cache(self) -> KnownLinks:
+        return self.redirects.cache

@@ -1,0 +1,188 @@
+"""What came of a link: its visits counted, its visits one by one, and who changed it."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+from msgspec import Meta
+
+from waypost.kernel.clock import utc_now
+from waypost.sharing.links.link import Link
+from waypost.sharing.visits.statistics import Asked, Statistics, Value, count_visits
+from waypost.sharing.visits.store import Bucket, Span, Step
+from waypost.web.guard import WriteGuard
+from waypost.web.links import moments
+from waypost.web.links.authorising import find_link
+from waypost.web.links.documents import Count, History, show_edit
+from waypost.web.links.schemas import EDIT_TOKEN, NDJSON, SECURITY, Phrase, gives, refuses
+from waypost.web.links.sharing import Sharing
+from waypost.web.places import reading
+from waypost.web.places.parameters import Parameter, Parameters
+from waypost.web.routing import readable
+
+_MOST_VALUES, _DEFAULT_VALUES = 100, 10
+_STEPS: tuple[Step, ...] = ("hour", "day")
+_NO_STORE = {"Cache-Control": "no-store"}
+
+_COUNTED = Parameters(
+    moments.FROM,
+    moments.TO,
+    Parameter(
+        "as_of", "as it was then: nothing later than this moment is counted", moments.FROM.schema, moments.moment
+    ),
+    Parameter(
+        "step",
+        "how long each bucket of the series is",
+        {"type": "string", "enum": list(_STEPS), "default": "day"},
+        reading.choice(_STEPS),
+    ),
+    Parameter(
+        "zone",
+        "where days begin, such as Europe/Berlin; it must be whole hours from UTC",
+        {"type": "string", "minLength": 1, "maxLength": moments.LONGEST_ZONE, "default": "UTC"},
+        moments.zone,
+    ),
+    Parameter(
+        "limit",
+        "most referrers, browsers, … to return of each",
+        {"type": "integer", "minimum": 1, "maximum": _MOST_VALUES, "default": _DEFAULT_VALUES},
+        reading.whole(1, _MOST_VALUES),
+    ),
+)
+_SPAN = Parameters(moments.FROM, moments.TO)
+_MOST_EDITS, _DEFAULT_EDITS = 1000, 100
+_LAST_VERSION = 2**31 - 1
+_EDITS = Parameters(
+    Parameter(
+        "limit",
+        "most edits to return",
+        {"type": "integer", "minimum": 1, "maximum": _MOST_EDITS, "default": _DEFAULT_EDITS},
+        reading.whole(1, _MOST_EDITS),
+    ),
+    Parameter(
+        "after",
+        "edits that made later versions than this",
+        {"type": "integer", "minimum": 0, "maximum": _LAST_VERSION, "default": 0},
+        reading.whole(0, _LAST_VERSION),
+    ),
+)
+
+
+class Series(msgspec.Struct, frozen=True):
+    """Only buckets in which something happened; `at` is where each begins."""
+
+    step: Step
+    zone: str
+    buckets: Sequence[Bucket]
+
+
+class StatisticsDocument(msgspec.Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
+    """`visits` are those of people; `visitors` are different people, each counted once a day; bots count apart."""
+
+    phrase: str
+    start: datetime
+    end: datetime
+    as_of: datetime
+    visits: Count
+    visitors: Count
+    bots: Count
+    series: Series
+    referrers: Sequence[Value]
+    browsers: Sequence[Value]
+    devices: Sequence[Value]
+    systems: Sequence[Value]
+    languages: Sequence[Value]
+    countries: Sequence[Value]
+
+
+class VisitDocument(msgspec.Struct, frozen=True):
+    """One visit. What is not known, or was asked not to be kept, is empty."""
+
+    id: str
+    at: datetime
+    visitor: Annotated[str, Meta(description="a hash that is another each day; no address")]
+    referrer_host: str
+    referrer_path: str
+    agent: str
+    language: str
+    country: str
+
+
+def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
+    router = APIRouter(tags=["links"])
+
+    async def stats(request: Request, phrase: Phrase) -> Response:
+        """How often a link was followed, when, and from where."""
+        asker = await guard(request)
+        values = _COUNTED.read(request.scope["query_string"])
+        moments.check_order(values)
+        link = await find_link(sharing, asker, phrase, "links:read")
+        asked = _asked(link, values)
+        counted = await count_visits(sharing.visits, link.id, asked)
+        return _answer(show_statistics(link, asked, counted))
+
+    async def visits(request: Request, phrase: Phrase) -> Response:
+        """All visits of a link, oldest first, a JSON document a line."""
+        asker = await guard(request)
+        values = _SPAN.read(request.scope["query_string"])
+        moments.check_order(values)
+        link = await find_link(sharing, asker, phrase, "links:read")
+        lines = _lines(sharing, link, Span(values.get("from"), values.get("to")))
+        return StreamingResponse(lines, media_type=NDJSON, headers=_NO_STORE)
+
+    async def history(request: Request, phrase: Phrase) -> Response:
+        """Who changed a link, when, and what it was before and after."""
+        asker = await guard(request)
+        values = _EDITS.read(request.scope["query_string"])
+        link = await find_link(sharing, asker, phrase, "links:read")
+        limit = values.get("limit", _DEFAULT_EDITS)
+        edits = await sharing.links.history(link.id, values.get("after", 0), limit + 1)
+        following = edits[limit - 1].version if len(edits) > limit else None
+        return _answer(History(link.phrase, [show_edit(edit) for edit in edits[:limit]], following))
+
+    def add(path: str, endpoint: Any, taken: Parameters, found: Any, *slugs: str) -> None:
+        answers = {
+            200: found,
+            400: refuses("bad-parameter", *slugs, "key-in-address", "several-keys"),
+            401: refuses("key-refused"),
+            403: refuses("loopback-only", "scope-missing"),
+            404: refuses("unknown-link"),
+        }
+        extra = {"parameters": [EDIT_TOKEN, *taken.described()], "security": SECURITY}
+        readable(router, f"/v1/links/{{phrase}}/{path}", endpoint, responses=answers, openapi_extra=extra)
+
+    add("stats", stats, _COUNTED, gives("Counted", StatisticsDocument), "span-too-long", "zone-refused")
+    add("visits", visits, _SPAN, gives("A visit a line", VisitDocument, NDJSON))
+    add("history", history, _EDITS, gives("Edits, oldest first", History))
+    return router
+
+
+def show_statistics(link: Link, asked: Asked, counted: Statistics) -> StatisticsDocument:
+    same = {name: getattr(counted, name) for name in Statistics.__struct_fields__ if name != "buckets"}
+    return StatisticsDocument(
+        phrase=link.phrase,
+        start=asked.start or asked.created_at,
+        end=asked.end or asked.as_of or asked.now,
+        as_of=asked.as_of or asked.now,
+        series=Series(asked.step, str(asked.zone), counted.buckets),
+        **same,
+    )
+
+
+def _asked(link: Link, values: dict[str, Any]) -> Asked:
+    more = {name: values[name] for name in ("as_of", "step", "zone", "limit") if name in values}
+    return Asked(created_at=link.created_at, now=utc_now(), start=values.get("from"), end=values.get("to"), **more)
+
+
+async def _lines(sharing: Sharing, link: Link, span: Span) -> AsyncIterator[bytes]:
+    names = VisitDocument.__struct_fields__
+    async for batch in sharing.visits.events(link.id, span):
+        shown = (VisitDocument(*(getattr(visit, name) for name in names)) for visit in batch)
+        yield b"".join(msgspec.json.encode(each) + b"\n" for each in shown)
+
+
+def _answer(document: msgspec.Struct) -> Response:
+    return Response(msgspec.json.encode(document), media_type="application/json", headers=_NO_STORE)

@@ -1,0 +1,79 @@
+"""Who asks, where proxies stand in front of us: only what a proxy of ours says is believed.
+
+Each proxy writes behind what it was told the address it saw. So the last address that is not one of our proxies' is
+the client's; whatever stands before it, the client may have invented.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from waypost.web.heads import Header
+from waypost.web.settings import Network
+
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+_FOR = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]*)', re.IGNORECASE)
+# No chain of ours is longer; what a client wrote before it need not be looked at.
+_MOST_HOPS = 32
+_LISTS = (b"x-forwarded-for", b"forwarded")
+
+
+def by_name(headers: Iterable[Header]) -> dict[bytes, bytes]:
+    """The last of each name counts; but each proxy may add a line of its own, and all of them are one list."""
+    found: dict[bytes, bytes] = {}
+    for name, value in headers:
+        found[name] = found[name] + b"," + value if name in _LISTS and name in found else value
+    return found
+
+
+class Proxies:
+    """Those in these networks are ours."""
+
+    def __init__(self, networks: tuple[Network, ...] = ()) -> None:
+        self._networks = networks
+        self._is_ours = lru_cache(1024)(self._look_up)
+
+    def client(self, peer: str, asked: Mapping[bytes, bytes]) -> str:
+        """The address that a request came from, where `peer` is who is connected to us."""
+        if not self._is_ours(peer):
+            return peer
+        client = peer
+        for hop in _hops(asked):
+            if hop is None:
+                break
+            client = hop
+            if not self._is_ours(hop):
+                break
+        return client
+
+    def _look_up(self, text: str) -> bool:
+        address = _parse(text) if self._networks else None
+        return address is not None and any(address in network for network in self._networks)
+
+
+def _hops(asked: Mapping[bytes, bytes]) -> Iterator[str | None]:
+    """From the nearest on; None is for one that does not say its address."""
+    forwarded_for = asked.get(b"x-forwarded-for")
+    written = forwarded_for if forwarded_for is not None else asked.get(b"forwarded", b"")
+    for hop in reversed(written.decode("latin-1").rsplit(",", _MOST_HOPS)[-_MOST_HOPS:]):
+        if forwarded_for is None:
+            found = _FOR.search(hop)
+            address = _parse(found[1].strip('"')) if found else None
+        else:
+            address = _parse(hop)
+        yield str(address) if address else None
+
+
+def _parse(text: str) -> _Address | None:
+    """Also with a port behind it, as some proxies write it."""
+    text = text.strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address

@@ -1,0 +1,194 @@
+"""A link can be changed by those it belongs to, whatever others do to it at the same moment."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from support.links import TARGET, a_link
+from support.stores import Backend, open_backend
+from waypost.access.caller import ANONYMOUS, LOCAL, Caller
+from waypost.access.keys import make_key
+from waypost.kernel.errors import AskedWrongly
+from waypost.sharing.links.editing import Changes, delete, edit
+from waypost.sharing.links.link import Link, LinkChanged, UnknownLink
+from waypost.sharing.links.passwords import fits_password
+from waypost.sharing.links.rights import Rights, open_edit_tokens
+from waypost.sharing.links.store import LinkStore
+from waypost.sharing.links.targets import TargetRefused, TargetRules
+
+pytestmark = pytest.mark.anyio
+
+RULES = TargetRules(own=frozenset({"go.example.org"}))
+LATER = datetime.now(UTC) + timedelta(days=30)
+
+
+@pytest.fixture
+async def backend(tmp_path: Path) -> AsyncIterator[Backend]:
+    async with open_backend("sqlite", tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def links(backend: Backend) -> LinkStore:
+    return backend.stores.links
+
+
+async def change(links: LinkStore, link: Link, **changes: Any) -> Link:
+    return await edit(links, RULES, link, Changes(**changes), "local")
+
+
+async def test_what_is_named_changes_and_the_rest_stays(links: LinkStore) -> None:
+    made = a_link(title="before", tags=("one",), max_visits=7, password="hash")
+    await links.add(made, "key:1")
+    changed = await change(links, made, target="https://example.org/new", expires_at=LATER, tags=("Two", "two"))
+    wanted = {"target": "https://example.org/new", "expires_at": LATER, "tags": ("two",), "version": 2}
+    assert changed == msgspec.structs.replace(made, updated_at=changed.updated_at, **wanted)
+    assert changed.updated_at > made.updated_at
+    assert await links.find(made.phrase) == changed
+    assert [edit.by for edit in await links.history(made.id)] == ["key:1", "local"]
+
+
+async def test_null_takes_away_what_was_there(links: LinkStore) -> None:
+    made = a_link(max_visits=7, password="hash", expires_at=LATER, place_id="1")
+    await links.add(made, "local")
+    changed = await change(links, made, max_visits=None, password=None, expires_at=None, place_id=None)
+    assert (changed.max_visits, changed.password, changed.expires_at, changed.place_id) == (None,) * 4
+
+
+async def test_a_new_password_is_hashed(links: LinkStore) -> None:
+    made = a_link()
+    await links.add(made, "local")
+    changed = await change(links, made, password="swordfish")
+    assert changed.password
+    assert fits_password(changed.password, "swordfish")
+
+
+async def test_a_change_that_changes_nothing_is_none(links: LinkStore) -> None:
+    made = a_link(title="same", expires_at=datetime(2020, 1, 1, tzinfo=UTC), target="http://go.example.org/places/1")
+    await links.add(made, "local")
+    same = {"title": "same", "expires_at": made.expires_at, "target": made.target, "disabled": False}
+    assert await change(links, made, **same) == made
+    assert await change(links, made) == made
+    assert len(await links.history(made.id)) == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"target": "http://GO.example.org.:8080/otter"},
+        {"target": "javascript:alert(1)"},
+        {"target": "http://10.0.0.1/"},
+        {"title": "x" * 201},
+        {"tags": ("x" * 41,)},
+        {"max_visits": 0},
+        {"password": ""},
+        {"expires_at": datetime(2020, 1, 1, tzinfo=UTC)},
+        {"place_id": ""},
+    ],
+)
+async def test_a_change_is_held_to_the_same_bounds_as_a_new_link(links: LinkStore, changes: dict[str, Any]) -> None:
+    made = a_link()
+    await links.add(made, "local")
+    with pytest.raises(AskedWrongly) as refused:
+        await change(links, made, **changes)
+    assert refused.value.parameter == next(iter(changes))
+    assert await links.get(made.id) == made
+
+
+async def test_a_link_can_be_disabled_and_enabled_again(backend: Backend, links: LinkStore) -> None:
+    made = a_link()
+    await links.add(made, "local")
+    off = await change(links, made, disabled=True)
+    on = await change(links, off, disabled=False)
+    assert (off.disabled, on.disabled) == (True, False)
+    names = [event.name for event in await backend.stores.outbox.waiting(10)]
+    assert names == ["link.created.v1", "link.disabled.v1", "link.edited.v1"]
+
+
+async def test_a_deleted_link_cannot_be_changed_any_more(links: LinkStore) -> None:
+    made = a_link()
+    await links.add(made, "local")
+    gone = await delete(links, made, "local")
+    assert gone.deleted
+    for stale in (made, gone):
+        with pytest.raises(UnknownLink):
+            await change(links, stale, title="late")
+        with pytest.raises(UnknownLink):
+            await delete(links, stale, "local")
+    assert len(await links.history(made.id)) == 2
+
+
+async def test_changes_of_different_things_at_once_are_all_kept(links: LinkStore) -> None:
+    made = a_link()
+    await links.add(made, "local")
+    changes: list[dict[str, Any]] = [{"title": "new"}, {"tags": ("a",)}, {"max_visits": 7}, {"forward_query": True}]
+    await asyncio.gather(*(change(links, made, **each) for each in changes))
+    now = await links.get(made.id)
+    assert now
+    assert (now.title, now.tags, now.max_visits, now.forward_query) == ("new", ("a",), 7, True)
+    assert [edit.version for edit in await links.history(made.id)] == [1, 2, 3, 4, 5]
+
+
+async def test_who_is_never_quick_enough_gives_up(links: LinkStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = a_link()
+    await links.add(made, "local")
+    tries = []
+
+    async def slow(link: Link, by: str) -> None:
+        tries.append(by)
+        raise LinkChanged.of(link)
+
+    monkeypatch.setattr(links, "edit", slow)
+    with pytest.raises(LinkChanged):
+        await change(links, made, title="late")
+    assert len(tries) == 5
+
+
+# Rights
+
+
+def key(*scopes: str) -> Caller:
+    return Caller(make_key("ada", scopes, datetime.now(UTC))[0])
+
+
+async def test_a_link_belongs_to_its_key_its_token_an_admin_and_this_machine(backend: Backend) -> None:
+    tokens = await open_edit_tokens(backend.stores.facts)
+    owner, reader, other, admin = key("links:write"), key("links:read"), key("links:write"), key("admin")
+    owned, anonymous = a_link(owner=owner.owner), a_link(number=2)
+    assert Rights(owner, tokens).may_edit(owned)
+    assert Rights(admin, tokens).may_edit(owned)
+    assert Rights(LOCAL, tokens).may_edit(owned)
+    assert Rights(ANONYMOUS, tokens, tokens.of(anonymous)).may_edit(anonymous)
+    assert Rights(other, tokens, tokens.of(anonymous)).may_edit(anonymous)
+    for caller, link, token in (
+        (other, owned, None),
+        (reader, a_link(owner=reader.owner), None),
+        (ANONYMOUS, owned, None),
+        (ANONYMOUS, owned, tokens.of(owned)),
+        (ANONYMOUS, anonymous, None),
+        (ANONYMOUS, anonymous, ""),
+        (ANONYMOUS, anonymous, tokens.of(owned)),
+        (ANONYMOUS, anonymous, "ł\ud800"),
+        (owner, anonymous, None),
+    ):
+        assert not Rights(caller, tokens, token).may_edit(link)
+
+
+async def test_all_who_share_a_store_give_out_the_same_tokens(backend: Backend) -> None:
+    async with backend.open_again() as other:
+        opened = await asyncio.gather(*(open_edit_tokens(each.facts) for each in (backend.stores, other) * 3))
+    assert len({tokens.of(a_link()) for tokens in opened}) == 1
+    assert opened[0].of(a_link()) != opened[0].of(a_link(number=2))
+    assert TARGET not in opened[0].of(a_link())
+
+
+async def test_a_loop_is_refused_also_after_an_edit(links: LinkStore) -> None:
+    made = a_link()
+    await links.add(made, "local")
+    with pytest.raises(TargetRefused, match="this site itself"):
+        await change(links, made, target=f"https://go.example.org/{made.phrase}")

@@ -1,0 +1,131 @@
+"""Links move here from files: with their phrases and dates, once, and with a reason for each that cannot."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.link_service import Service, link_service
+from waypost.kernel.clock import utc_now
+from waypost.roles.moving import export_links, import_links
+from waypost.sharing.links.moving import Report
+from waypost.sharing.links.rows import BadImport
+
+pytestmark = pytest.mark.anyio
+
+TARGET = "https://example.org/page"
+SHLINK = (
+    "createdAt,title,shortUrl,domain,shortCode,longUrl,tags,visits\n"
+    f'2024-05-01T08:30:00+00:00,"A, page",https://s.example/otter,,otter,{TARGET},a|b,7\n'
+)
+
+
+@pytest.fixture
+async def links(tmp_path: Path) -> AsyncIterator[Service]:
+    async with link_service(tmp_path / "data") as opened:
+        yield opened
+
+
+async def move(links: Service, text: str, *, dry_run: bool = False) -> Report:
+    file = links.settings.storage.folder / "links.txt"
+    file.write_text(text, encoding="utf-8")
+    return await import_links(links.settings, file, lambda _count: None, dry_run=dry_run)
+
+
+async def test_a_moved_link_has_its_phrase_and_its_date(links: Service) -> None:
+    report = await move(links, SHLINK)
+    assert (report.read, report.made, report.refused) == (1, 1, [])
+    made = (await links.get("/v1/links/otter")).json()
+    assert (made["target"], made["title"], made["tags"]) == (TARGET, "A, page", ["a", "b"])
+    assert datetime.fromisoformat(made["created_at"]) == datetime(2024, 5, 1, 8, 30, tzinfo=UTC)
+    assert (await links.get("/otter")).headers["location"] == TARGET
+
+
+async def test_importing_twice_equals_importing_once(links: Service) -> None:
+    first, again = await move(links, SHLINK), await move(links, SHLINK)
+    assert (first.made, again.made, again.there, again.refused) == (1, 0, 1, [])
+
+
+async def test_each_refused_line_is_told_and_the_others_are_made(links: Service) -> None:
+    await links.make(phrase="heron")
+    rows = [
+        f"{TARGET},otter",
+        f"{TARGET},api",
+        "javascript:alert(1),badger",
+        f"{TARGET},Heron",
+        f"{TARGET}/2,OTTER",
+        f"{TARGET},",
+        ",magpie",
+    ]
+    text = "target,phrase\n" + "\n".join(rows)
+    tried = await move(links, text, dry_run=True)
+    report = await move(links, text)
+    assert tried == report
+    assert (report.read, report.made) == (7, 2)
+    assert [(each.line, each.slug) for each in report.refused if each.slug != "bad-import"] == [
+        (3, "phrase-refused"),
+        (4, "target-refused"),
+        (5, "phrase-taken"),
+        (6, "phrase-taken"),
+    ]
+    assert [each.line for each in report.refused if each.slug == "bad-import"] == [8]
+
+
+async def test_a_dry_run_keeps_nothing_and_tells_the_same(links: Service) -> None:
+    text = "target,phrase\n" + "\n".join(f"{TARGET},party-{number:05}" for number in range(2500))
+    doubled = f"{text}\n{TARGET}/other,party-00007\n"
+    tried = await move(links, doubled, dry_run=True)
+    assert (await links.get("/v1/links")).json()["links"] == []
+    assert tried == await move(links, doubled)
+    assert (tried.made, len(tried.refused)) == (2500, 1)
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson"])
+async def test_what_is_exported_can_be_imported_elsewhere(links: Service, tmp_path: Path, form: Any) -> None:
+    await links.make(phrase="otter", title='=cmd|"calc"!A1', tags=["a", "b"], max_visits=3, forward_query=True)
+    await links.make(phrase="Łódź 2026", expires_at="2040-01-01T00:00:00Z")
+    await links.make()
+    exported = "".join([part async for part in export_links(links.settings, form)])
+    async with link_service(tmp_path / "other") as other:
+        report = await move(other, exported)
+        assert (report.made, report.refused) == (3, [])
+        for document in (await links.get("/v1/links")).json()["links"]:
+            same = (await other.get(f"/v1/links/{document['phrase']}")).json()
+            for name in ("target", "title", "tags", "created_at", "expires_at", "max_visits", "forward_query"):
+                assert same[name] == document[name]
+
+
+async def test_pages_of_an_export_have_one_head(links: Service) -> None:
+    await links.send_lines(*[{"target": TARGET}] * 1500)
+    exported = "".join([part async for part in export_links(links.settings, "csv")])
+    head, *rows = exported.splitlines()
+    assert (head.startswith("id,phrase,"), len(rows)) == (True, 1500)
+    assert head not in rows
+
+
+async def test_a_protected_link_is_not_moved_without_its_password(links: Service, tmp_path: Path) -> None:
+    await links.make(phrase="otter", password="hunter2")
+    exported = "".join([part async for part in export_links(links.settings, "ndjson")])
+    assert "argon2" not in exported
+    async with link_service(tmp_path / "other") as other:
+        assert [each.slug for each in (await move(other, exported)).refused] == ["bad-import"]
+
+
+async def test_a_password_of_a_plain_table_protects_the_link(links: Service) -> None:
+    await move(links, f"target,phrase,password\n{TARGET},otter,hunter2\n")
+    assert (await links.get("/v1/links/otter")).json()["protected"] is True
+
+
+async def test_a_date_to_come_is_not_when_a_link_was_made(links: Service) -> None:
+    await move(links, f"target,phrase,created\n{TARGET},otter,2199-01-01\n")
+    made = (await links.get("/v1/links/otter")).json()["created_at"]
+    assert datetime.fromisoformat(made) <= utc_now()
+
+
+async def test_a_file_that_is_no_text_is_refused(links: Service) -> None:
+    file = links.settings.storage.folder / "links.bin"
+    file.write_bytes(b"\xff\xfe\0\0")
+    with pytest.raises(BadImport):
+        await import_links(links.settings, file, lambda _count: None, dry_run=True)

@@ -1,5 +1,6 @@
 """Fixtures for every suite."""
 
+import resource
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from support.stores import BACKENDS, Backend, open_backend
 # A busy machine is no reason for a property to fail.
 settings.register_profile("waypost", deadline=None)
 settings.load_profile("waypost")
+
+
+# FastAPI remembers the routes of many apps, and they the files of the snapshots that they served: 1,024 are too few.
+_, _MOST_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (_MOST_FILES, _MOST_FILES))
 
 
 @pytest.fixture

@@ -14,11 +14,10 @@ rounds. Read the ratios: figures change with the machine.
   store takes for good; what comes quicker stays in the spool, up to its bound, and what is beyond it is lost and told.
 - *nginx*: the ceiling. One worker process, `return 302` to one and the same target, no log.
 - *FastAPI and Redis*: as people write it. One GET, one INCR, one RedirectResponse; uvicorn with uvloop and httptools.
-- *django-link-shortener* 1.1: the one shortener with counts that we found on PyPI, npm or in Debian and that runs as a
-  server: one gunicorn process with 8 threads, over PostgreSQL. Shlink, YOURLS, Kutt, Dub and Chhoto are not to be had
-  there, only clients for them; `golinks` (PyPI) is for one person and reads a JSON file for each redirect;
-  `flask-url-shortener` and `django-shorturls` count nothing; `tryton-modules-web-shortener` (Debian) is a part of an
-  ERP system.
+- *django-link-shortener* 1.1: the one shortener with counts that we found on PyPI or in Debian and that runs as a
+  server: one gunicorn process with 8 threads, over PostgreSQL. Under the names of Shlink, YOURLS and Kutt there are
+  only clients; `golinks` (PyPI) is for one person and reads a JSON file for each redirect; `flask-url-shortener` and
+  `django-shorturls` say nothing of counts; `tryton-modules-web-shortener` (Debian) is a part of an ERP system.
 - PostgreSQL and Redis are on the same machine and may use both cores.
 - *Links made*: `POST /v1/links`, each with another target (wrk); *in bulk*: 10,000 lines in one `POST /v1/links/bulk`.
 - *A phrase*: its words drawn by their number and written as one, in process.

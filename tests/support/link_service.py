@@ -100,12 +100,11 @@ async def link_service(
         stores = await stack.enter_async_context(open_stores(settings))
         sharing = await stack.enter_async_context(links_part(settings, stores))
         guard = WriteGuard(listening, stores.keys)
-        app = make_app(
-            probes={},
-            guard=guard,
-            sharing=sharing,
-            places=_places(settings, places) if places else None,
-        )
+        served = _places(settings, places) if places else None
+        if served:
+            # FastAPI remembers the routes of apps that nobody uses any more.
+            stack.callback(served.live.generation.close)
+        app = make_app(probes={}, guard=guard, sharing=sharing, places=served)
         yield Service(app, stores, sharing, settings)
 
 

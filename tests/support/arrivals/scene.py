@@ -63,7 +63,10 @@ class Child:
         assert self._process.stdout
         give_up = time.monotonic() + _PATIENCE
         while b"\n" not in self._heard:
-            ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, give_up - time.monotonic()))
+            # Not select(), which knows the first 1,024 files alone.
+            waiting = select.poll()
+            waiting.register(self._process.stdout, select.POLLIN)
+            ready = waiting.poll(max(0.0, give_up - time.monotonic()) * 1000)
             said = os.read(self._process.stdout.fileno(), 1 << 16) if ready else b""
             if not said:
                 raise ChildFailed(f"{self._name} {'ended' if ready else 'does not answer'}")

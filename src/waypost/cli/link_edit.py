@@ -67,10 +67,7 @@ def edit(
     if not wanted:
         raise click.UsageError("say what to change")
     link = _change(load(), phrase, **wanted)
-    if as_json:
-        print_json(link)
-    else:
-        click.echo(f"{link.url} leads to {link.target}")
+    _tell(link, f"{link.url} leads to {link.target}", as_json=as_json)
 
 
 @click.command("disable", cls=Command, examples=("waypost link disable summer-party",))
@@ -80,10 +77,7 @@ def edit(
 def disable(load: Load, phrase: str, *, as_json: bool) -> None:
     """Let a link lead nowhere, until it is enabled again."""
     link = _change(load(), phrase, disabled=True)
-    if as_json:
-        print_json(link)
-    else:
-        click.echo(f"{link.url} leads nowhere any more")
+    _tell(link, f"{link.url} leads nowhere any more", as_json=as_json)
 
 
 @click.command("enable", cls=Command, examples=("waypost link enable summer-party",))
@@ -93,10 +87,7 @@ def disable(load: Load, phrase: str, *, as_json: bool) -> None:
 def enable(load: Load, phrase: str, *, as_json: bool) -> None:
     """Let a disabled link lead to its target again."""
     link = _change(load(), phrase, disabled=False)
-    if as_json:
-        print_json(link)
-    else:
-        click.echo(f"{link.url} leads to {link.target}")
+    _tell(link, f"{link.url} leads to {link.target}", as_json=as_json)
 
 
 @click.command("delete", cls=Command, examples=("waypost link delete summer-party --yes",))
@@ -126,6 +117,13 @@ def _change(settings: "Settings", phrase: str, **wanted: Any) -> "LinkDocument":
     from waypost.sharing.links.editing import Changes
 
     return asyncio.run(edit_link(settings, phrase, Changes(**wanted)))
+
+
+def _tell(link: "LinkDocument", text: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json(link)
+    else:
+        click.echo(text)
 
 
 def _refuse_both(one: str, other: str, *, both: bool) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 
 from bench.jobs.database import Database
-from waypost.bootstrap import open_job_store
+from waypost.bootstrap.jobs import open_job_store
 from waypost.kernel.ids import new_id
 from waypost.scaling.jobs.job import Lease, NewJob
 

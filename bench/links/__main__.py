@@ -31,7 +31,7 @@ from bench.links.systems.waypost import name_of, serve, waypost
 from bench.places import picture
 from bench.places.serving import Found
 from bench.places.systems.starting import has_peer
-from waypost.bootstrap import Stores
+from waypost.bootstrap.stores import Stores
 from waypost.sharing.links.link import Link
 
 _RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -90,8 +90,8 @@ async def _measure(scale: Scale, server: Server, folder: Path, core: int) -> Res
 async def _grow(growing: Mapping[str, tuple[Filling, Stores]], count: int, scale: Scale) -> dict[str, float]:
     """Microseconds by what is done, and where."""
     found: dict[str, float] = {}
+    await asyncio.gather(*(filling.up_to(count) for filling, _ in growing.values()))
     for name, (filling, stores) in growing.items():
-        await filling.up_to(count)
         for kind, micros in (await measure_growth(filling, stores, scale.times)).items():
             # Drawing asks the store only now and then for numbers.
             found["drawing" if kind == "drawing" else f"{kind}, {name}"] = micros

@@ -9,7 +9,7 @@ from sys import executable
 
 from bench.jobs.database import Server
 from bench.places.systems.starting import plain_environ
-from waypost.bootstrap import Stores, open_stores
+from waypost.bootstrap.stores import Stores, open_stores
 from waypost.settings import load_settings
 
 

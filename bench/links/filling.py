@@ -1,17 +1,19 @@
 """Links by the million, straight into the tables: what a store has after years of use."""
 
+import asyncio
 import random
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import asyncpg
 
 from bench.links.backends import Backend
 from waypost.adapters.link_rows import columns_of
-from waypost.bootstrap import Stores
+from waypost.bootstrap.stores import Stores
 from waypost.kernel.ids import new_id
 from waypost.sharing.links.link import Link
 from waypost.sharing.phrases.drawing import Drawing
@@ -84,16 +86,10 @@ class Filling:
 async def _write(backend: Backend, links: Sequence[Link]) -> None:
     rows = [columns_of(link) for link in links]
     tags = [(tag, link.created_at, link.id) for link in links for tag in link.tags]
-    names = list(rows[0])
     if backend.is_sqlite:
-        with closing(sqlite3.connect(backend.path)) as connection:
-            connection.executescript(_PRAGMAS)
-            marks = ", ".join("?" * len(names))
-            insert = f"insert or ignore into links ({', '.join(names)}) values ({marks})"  # noqa: S608 - our own names
-            connection.executemany(insert, [[_plain(row[name]) for name in names] for row in rows])
-            connection.executemany("insert into link_tags values (?, ?, ?)", [[*map(_plain, row)] for row in tags])
-            connection.commit()
+        await asyncio.to_thread(_write_file, backend.path, rows, tags)
     else:
+        names = list(rows[0])
         connection = await asyncpg.connect(backend.url, command_timeout=3600)
         try:
             await connection.execute("create temporary table arrived (like links)")
@@ -103,6 +99,16 @@ async def _write(backend: Backend, links: Sequence[Link]) -> None:
             await connection.copy_records_to_table("link_tags", columns=["tag", "created_at", "id"], records=tags)
         finally:
             await connection.close()
+
+
+def _write_file(path: Path, rows: Sequence[dict[str, Any]], tags: Sequence[tuple[Any, ...]]) -> None:
+    names = list(rows[0])
+    insert = f"insert or ignore into links ({', '.join(names)}) values ({', '.join('?' * len(names))})"  # noqa: S608 - our own names
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(_PRAGMAS)
+        connection.executemany(insert, [[_plain(row[name]) for name in names] for row in rows])
+        connection.executemany("insert into link_tags values (?, ?, ?)", [[*map(_plain, row)] for row in tags])
+        connection.commit()
 
 
 async def _vacuum(backend: Backend) -> None:

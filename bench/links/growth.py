@@ -6,7 +6,7 @@ from statistics import median
 from typing import Literal, get_args
 
 from bench.links.filling import Filling
-from waypost.bootstrap import Stores
+from waypost.bootstrap.stores import Stores
 
 Growing = Literal["look-up", "drawing", "creation"]
 GROWING: tuple[Growing, ...] = get_args(Growing)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 
-from waypost.bootstrap import Stores, open_stores
+from waypost.bootstrap.stores import Stores, open_stores
 from waypost.importing.cuts import IdRange
 from waypost.scaling.jobs.job import Tally
 from waypost.scaling.jobs.shards import ShardKey

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from drills.visits.links import Link
-from waypost.bootstrap import open_stores
+from waypost.bootstrap.stores import open_stores
 from waypost.settings import load_settings
 from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, VisitStore
 

@@ -9,7 +9,7 @@ import pytest
 from support.places import page, writing
 from support.stores import BACKENDS, Backend, open_backend
 from waypost.adapters.errors import StoreAway
-from waypost.bootstrap import open_stores
+from waypost.bootstrap.stores import open_stores
 from waypost.importing.source import Page
 from waypost.scaling.jobs.job import Done, Lease, LeaseLost, NewJob
 

@@ -17,7 +17,8 @@ from waypost.adapters.postgres.visits import PostgresVisitStore
 from waypost.adapters.sqlite import migrations as sqlite
 from waypost.adapters.sqlite.database import SqliteDatabase, to_us
 from waypost.adapters.sqlite.visits import SqliteVisitStore
-from waypost.bootstrap import migrate_schema, open_stores, schema_status
+from waypost.bootstrap.schema import migrate_schema, schema_status
+from waypost.bootstrap.stores import open_stores
 from waypost.kernel.configuration import SettingError
 from waypost.settings import Settings, load_settings
 from waypost.sharing.visits.store import Bucket, Counted, Span, VisitStore

@@ -6,7 +6,7 @@ from contextlib import closing
 
 from support.processes import Processes
 from support.visits import visit
-from waypost.bootstrap import open_stores
+from waypost.bootstrap.stores import open_stores
 from waypost.settings import load_settings
 
 DATA = "waypost-data"

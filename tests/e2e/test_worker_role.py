@@ -9,7 +9,7 @@ import httpx
 
 from support.processes import Processes, eventually
 from support.servers.sharing import free_port
-from waypost.bootstrap import open_stores
+from waypost.bootstrap.stores import open_stores
 from waypost.scaling.jobs.job import NewJob
 from waypost.settings import load_settings
 

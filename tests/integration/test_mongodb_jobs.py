@@ -191,8 +191,8 @@ async def through(proxy: ForgetfulProxy) -> AsyncIterator[MongoJobStore]:
 async def sockets_collected() -> AsyncIterator[None]:
     """The driver forgets a socket when it is closed while it tries to reach a server that is away."""
     yield
-    while any(task.get_name().startswith("pymongo") for task in asyncio.all_tasks()):
-        await asyncio.sleep(0)
+    if leaving := [task for task in asyncio.all_tasks() if task.get_name().startswith("pymongo")]:
+        await asyncio.wait(leaving)
     gc.collect()
 
 

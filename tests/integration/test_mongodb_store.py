@@ -26,7 +26,7 @@ from waypost.adapters.mongodb.jobs import MongoJobStore
 from waypost.adapters.mongodb.links import LinksElsewhere
 from waypost.adapters.mongodb.pages import MongoApartPageStore, MongoPageStore
 from waypost.adapters.mongodb.places import MongoPlaceStore
-from waypost.bootstrap import _budget_url
+from waypost.bootstrap.budgets import _budget_url
 from waypost.importing.cuts import IdRange
 from waypost.importing.pages import MassDelete
 from waypost.importing.source import Page, Reject

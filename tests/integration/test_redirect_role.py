@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from support.processes import Processes, eventually
-from waypost.bootstrap import open_stores
+from waypost.bootstrap.stores import open_stores
 from waypost.kernel.clock import utc_now
 from waypost.settings import load_settings
 

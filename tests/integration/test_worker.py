@@ -9,7 +9,7 @@ import pytest
 
 from support.places import page, writing
 from support.stores import Backend
-from waypost.bootstrap import open_jobs
+from waypost.bootstrap.jobs import open_jobs
 from waypost.importing.source import AccessDenied, ProviderUnavailable
 from waypost.kernel.errors import TerminalError
 from waypost.scaling.jobs.job import Held, Lease, NewJob

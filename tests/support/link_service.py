@@ -13,7 +13,7 @@ import msgspec
 from support.snapshots import shelve, stations
 from unit.support_web import ask
 from waypost.access.keys import make_key
-from waypost.bootstrap import Stores, open_stores
+from waypost.bootstrap.stores import Stores, open_stores
 from waypost.kernel.clock import utc_now
 from waypost.roles.serving import links_part
 from waypost.serving.shelf import LiveGeneration, Shelf

@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from waypost.bootstrap import open_stores
+from waypost.bootstrap.stores import open_stores
 from waypost.settings import load_settings
 from waypost.sharing.links.link import Link
 from waypost.sharing.phrases.drawing import Drawing

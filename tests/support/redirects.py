@@ -11,7 +11,7 @@ import msgspec
 
 from support.links import a_link
 from unit.support_web import ask
-from waypost.bootstrap import Stores, open_stores
+from waypost.bootstrap.stores import Stores, open_stores
 from waypost.kernel.clock import utc_now
 from waypost.settings import load_settings
 from waypost.sharing.links.link import Link

@@ -8,7 +8,7 @@ from pathlib import Path
 from support.job_store_mongodb import age_mongodb, migrated_database
 from support.job_store_postgres import age_postgres, clean_database
 from support.job_stores import age_sqlite
-from waypost.bootstrap import Stores, open_stores
+from waypost.bootstrap.stores import Stores, open_stores
 from waypost.settings import Settings, load_settings
 
 # MongoDB is for importing alone.

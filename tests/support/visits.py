@@ -26,7 +26,7 @@ IPHONE = (
 )
 GOOGLEBOT = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"
 
-PROJECTIONS = ("visit_totals", "visit_days", "visit_hours", "visit_values", "visit_visitors")
+PROJECTIONS = ("visit_totals", "visit_days", "visit_hours", "visit_values", "visit_visitors", "visit_arrivals")
 
 
 def visit(number: int, link: str = "link-1", at: datetime = NOON, **more: Any) -> Visit:

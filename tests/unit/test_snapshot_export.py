@@ -15,7 +15,7 @@ import pytest
 from support.snapshots import shelve, stations
 from waypost.adapters.sources.files.geoparquet import Geometries
 from waypost.adapters.sources.files.wkb import to_geojson
-from waypost.bootstrap import export_as, open_export
+from waypost.bootstrap.snapshots import export_as, open_export
 from waypost.places.place import to_feature
 from waypost.serving.reading.reader import Generation
 from waypost.serving.shelf import Shelf

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from waypost.adapters.sources.kinds import kinds, make_source
-from waypost.bootstrap import UnknownSource, find_definition, open_source
+from waypost.bootstrap.sources import UnknownSource, find_definition, open_source
 from waypost.importing.base import BaseSource
 from waypost.importing.definitions import (
     BadDefinition,

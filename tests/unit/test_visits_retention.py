@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from support.visits import visit
 from waypost.adapters.errors import StoreAway
-from waypost.bootstrap import open_stores
+from waypost.bootstrap.stores import open_stores
 from waypost.kernel.clock import utc_now
 from waypost.kernel.configuration import SettingError
 from waypost.roles.visits import counting, rebuild_visits

@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from waypost.adapters.sqlite.database import SqliteDatabase, Work
-from waypost.bootstrap import open_stores
+from waypost.bootstrap.stores import open_stores
 from waypost.kernel.errors import TransientError
 from waypost.settings import load_settings
 from waypost.sharing.visits import shipper as shipping

@@ -8,7 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from waypost.bootstrap import open_job_store
+from waypost.bootstrap.jobs import open_job_store
 from waypost.kernel.ids import new_id
 from waypost.scaling.jobs.job import Held, NewJob
 from waypost.scaling.jobs.renewer import Renewer

@@ -2,7 +2,8 @@
 
 from rich.table import Table
 
-from waypost.bootstrap import open_budget, open_source
+from waypost.bootstrap.budgets import open_budget
+from waypost.bootstrap.sources import open_source
 from waypost.cli.live import display, look_repeatedly
 from waypost.kernel.errors import AskedWrongly
 from waypost.roles.running import Stop

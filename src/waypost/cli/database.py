@@ -16,7 +16,7 @@ group = Group(
 @with_settings
 def migrate(load: Load, *, as_json: bool) -> None:
     """Bring the store's schema up to date. Safe to run twice, and by many at once."""
-    from waypost.bootstrap import migrate_schema
+    from waypost.bootstrap.schema import migrate_schema
 
     applied = asyncio.run(migrate_schema(load()))
     if as_json:
@@ -30,7 +30,7 @@ def migrate(load: Load, *, as_json: bool) -> None:
 @with_settings
 def status(load: Load, *, as_json: bool) -> None:
     """Which version the store's schema has, and what is missing. Changes nothing."""
-    from waypost.bootstrap import schema_status
+    from waypost.bootstrap.schema import schema_status
 
     found = asyncio.run(schema_status(load()))
     if as_json:

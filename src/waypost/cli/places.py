@@ -11,7 +11,7 @@ from waypost.cli.frame import Group, Load, json_option, print_json, say, with_se
 from waypost.kernel.errors import NotFound
 
 if TYPE_CHECKING:
-    from waypost.bootstrap import Stores
+    from waypost.bootstrap.stores import Stores
     from waypost.places.store import Kept
 
 group = Group(

@@ -64,7 +64,7 @@ def build(load: Load, processes: int | None, memory: int | None, files: tuple[Pa
 
 
 async def _from_store(settings: "Settings", processes: int | None, memory: int | None) -> "Manifest":
-    from waypost.bootstrap import open_stores
+    from waypost.bootstrap.stores import open_stores
     from waypost.cli.progress import counting
     from waypost.roles.snapshots import Means, build_snapshot
 

@@ -28,7 +28,7 @@ def export(load: Load, generation: str | None, *, as_json: bool, **files: str | 
     GeoJSON and NDJSON are compressed when the file's name ends with .gz or .zst. More places do not take more memory.
     The file appears under its name once it is complete.
     """
-    from waypost.bootstrap import export_as, open_export
+    from waypost.bootstrap.snapshots import export_as, open_export
     from waypost.cli.progress import counting
     from waypost.serving.reading.reader import Generation
     from waypost.serving.shelf import Shelf

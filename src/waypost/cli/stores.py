@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from waypost.bootstrap import Stores, open_stores
+from waypost.bootstrap.stores import Stores, open_stores
 from waypost.settings import Settings
 
 Result = TypeVar("Result")

@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 from rich.table import Table
 
-from waypost.bootstrap import open_stores
+from waypost.bootstrap.stores import open_stores
 from waypost.cli.live import display, look_repeatedly
 from waypost.kernel.clock import utc_now
 from waypost.roles.running import Stop

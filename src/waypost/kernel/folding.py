@@ -24,6 +24,7 @@ _LETTERS = str.maketrans(
 
 
 _WORD = re.compile(r"[^\W_]+")
+_NOT_PLAIN = re.compile(r"[^0-9a-z]+")
 
 
 class _Plain(dict[int, str]):
@@ -39,7 +40,7 @@ _PLAIN = _Plain()
 
 def fold(text: str) -> str:
     """Lower case, no accents, ASCII letters and digits alone; words run together."""
-    return "".join(letter for letter in _spread(text) if letter.isascii() and letter.isalnum())
+    return _NOT_PLAIN.sub("", text.lower() if text.isascii() else _spread(text))
 
 
 def words(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from waypost.bootstrap import Stores
+from waypost.bootstrap.stores import Stores
 from waypost.settings import Settings
 from waypost.sharing.links.author import Author
 from waypost.sharing.links.targets import TargetRules

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from waypost.bootstrap import Stores, open_stores, read_file_part
+from waypost.bootstrap.snapshots import read_file_part
+from waypost.bootstrap.stores import Stores, open_stores
 from waypost.kernel.errors import WaypostError
 from waypost.places.file_part import FilePart
 from waypost.places.place import Place

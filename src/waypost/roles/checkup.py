@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from waypost.bootstrap import schema_status
+from waypost.bootstrap.schema import schema_status
 from waypost.kernel.errors import WaypostError
 from waypost.roles.listening import listen
 from waypost.settings import Settings

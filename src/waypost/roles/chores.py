@@ -1,6 +1,6 @@
 """Does the jobs of our own that a worker claims: building snapshots, forgetting old jobs."""
 
-from waypost.bootstrap import Stores
+from waypost.bootstrap.stores import Stores
 from waypost.kernel.quantities import parse_duration
 from waypost.scaling.chores import OLDER, PRUNE, SNAPSHOT
 from waypost.scaling.jobs.job import Held

@@ -6,7 +6,10 @@ import random
 import socket
 from collections.abc import Callable, Sequence
 
-from waypost.bootstrap import Stores, open_budget, open_jobs, open_source
+from waypost.bootstrap.budgets import open_budget
+from waypost.bootstrap.jobs import open_jobs
+from waypost.bootstrap.sources import open_source
+from waypost.bootstrap.stores import Stores
 from waypost.importing.engine import Engine
 from waypost.importing.imports import Report, report, status_by_jobs
 from waypost.importing.plan import Plan, describe

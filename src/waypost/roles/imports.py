@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from waypost.bootstrap import Stores
+from waypost.bootstrap.stores import Stores
 from waypost.importing.imports import DetailedReport, Import, Standing, detailed, report, standing
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import Conflict, NotFound

@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from waypost.access.keys import Key, Scope, UnknownKey, make_key
-from waypost.bootstrap import open_stores, refuse_without_links
+from waypost.bootstrap.stores import open_stores, refuse_without_links
 from waypost.kernel.clock import utc_now
 from waypost.settings import Settings
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from waypost.access.caller import LOCAL
-from waypost.bootstrap import open_stores, refuse_without_links
+from waypost.bootstrap.stores import open_stores, refuse_without_links
 from waypost.kernel.clock import utc_now
 from waypost.roles.authoring import make_author
 from waypost.roles.sharing import read_links

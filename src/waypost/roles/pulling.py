@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 
-from waypost.bootstrap import open_origin
+from waypost.bootstrap.snapshots import open_origin
 from waypost.kernel.errors import WaypostError
 from waypost.roles.running import Stop, Stopped
 from waypost.serving.pulling.pulling import Progress, Pulled, Puller

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 
-from waypost.bootstrap import Stores, open_source, open_stores
+from waypost.bootstrap.sources import open_source
+from waypost.bootstrap.stores import Stores, open_stores
 from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import to_text

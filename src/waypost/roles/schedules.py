@@ -5,7 +5,8 @@ from datetime import datetime
 
 import msgspec
 
-from waypost.bootstrap import NoStore, open_stores
+from waypost.bootstrap.databases import NoStore
+from waypost.bootstrap.stores import open_stores
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.suggesting import did_you_mean

@@ -9,7 +9,7 @@ from typing import Literal
 
 from starlette.types import ASGIApp
 
-from waypost.bootstrap import Stores, open_stores, refuse_without_links
+from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
 from waypost.kernel.errors import WaypostError
 from waypost.kernel.tasks import end
 from waypost.roles.authoring import make_author, read_vocabularies

@@ -1,11 +1,11 @@
 """Links for the command line: made, looked at and changed straight in the store."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from waypost.access.caller import LOCAL
-from waypost.bootstrap import Stores, open_stores, refuse_without_links
+from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
 from waypost.kernel.clock import utc_now
 from waypost.roles.authoring import make_author, target_rules
 from waypost.roles.serving import ADDRESS
@@ -55,14 +55,15 @@ async def link_statistics(settings: Settings, phrase: str, **asked: Any) -> Stat
 
 async def list_links(settings: Settings, wanted: Wanted, limit: int) -> Sequence[LinkDocument]:
     found: list[LinkDocument] = []
-    async for page in read_links(settings, wanted):
-        found += page[: limit - len(found)]
-        if len(found) == limit:
-            break
+    async with aclosing(read_links(settings, wanted)) as pages:
+        async for page in pages:
+            found += page[: limit - len(found)]
+            if len(found) == limit:
+                break
     return found
 
 
-async def read_links(settings: Settings, wanted: Wanted) -> AsyncIterator[Sequence[LinkDocument]]:
+async def read_links(settings: Settings, wanted: Wanted) -> AsyncGenerator[Sequence[LinkDocument], None]:
     """All that are wanted, newest first, a batch at a time."""
     refuse_without_links(settings)
     async with open_stores(settings, must_exist=True) as stores:

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from waypost.bootstrap import Stores, file_parts
+from waypost.bootstrap.snapshots import file_parts
+from waypost.bootstrap.stores import Stores
 from waypost.importing.licences import licences_of
 from waypost.kernel.clock import utc_now
 from waypost.kernel.cores import available_cores

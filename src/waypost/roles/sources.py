@@ -5,7 +5,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
-from waypost.bootstrap import SOURCES, find_definition, open_budget, open_source, source_kinds
+from waypost.bootstrap.budgets import open_budget
+from waypost.bootstrap.sources import SOURCES, find_definition, open_source, source_kinds
 from waypost.importing.geography import Box
 from waypost.importing.source import Page, ProviderRefused, Reject, Scope, Source
 from waypost.kernel.clock import utc_now

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from waypost.bootstrap import Stores
+from waypost.bootstrap.stores import Stores
 from waypost.importing.imports import Import
 from waypost.importing.licences import remember_licence
 from waypost.importing.source import ProviderRefused, Scope, Source

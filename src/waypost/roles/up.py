@@ -8,7 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from waypost.bootstrap import Stores, open_source, open_stores, refuse_without_links
+from waypost.bootstrap.sources import open_source
+from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
 from waypost.importing.imports import Report
 from waypost.importing.progress import Progress
 from waypost.importing.source import Scope

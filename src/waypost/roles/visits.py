@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from waypost.bootstrap import Stores, open_countries, open_stores, refuse_without_links
+from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
+from waypost.bootstrap.visits import open_countries
 from waypost.kernel.clock import monotonic, utc_now
 from waypost.kernel.tasks import end
 from waypost.settings import Settings

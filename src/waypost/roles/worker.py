@@ -5,7 +5,10 @@ import random
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
-from waypost.bootstrap import Stores, open_budget, open_jobs, open_source, open_stores
+from waypost.bootstrap.budgets import open_budget
+from waypost.bootstrap.jobs import open_jobs
+from waypost.bootstrap.sources import open_source
+from waypost.bootstrap.stores import Stores, open_stores
 from waypost.importing.source import Source
 from waypost.kernel.errors import AskedWrongly, NotNow
 from waypost.roles.chores import Chores

@@ -16,7 +16,10 @@ import httpx
 from support.chaos.evidence import Evidence
 from support.processes import Processes, Running, eventually
 from support.proxy import Proxy
-from waypost.bootstrap import migrate_schema, open_job_store, open_source, open_stores
+from waypost.bootstrap.jobs import open_job_store
+from waypost.bootstrap.schema import migrate_schema
+from waypost.bootstrap.sources import open_source
+from waypost.bootstrap.stores import open_stores
 from waypost.importing.source import Scope
 from waypost.scaling.jobs.job import Job, NewJob
 from waypost.settings import load_settings

@@ -1,0 +1,152 @@
+"""The configured store, and all ports on it."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+from waypost.access.store import KeyStore
+from waypost.adapters.mongodb.links import LinksElsewhere, NoLinks
+from waypost.adapters.sqlite.facts import SqliteFacts
+from waypost.adapters.sqlite.imports import SqliteImportStore
+from waypost.adapters.sqlite.jobs import SqliteJobStore
+from waypost.adapters.sqlite.keys import SqliteKeyStore
+from waypost.adapters.sqlite.links import SqliteLinkStore
+from waypost.adapters.sqlite.outbox import SqliteOutbox
+from waypost.adapters.sqlite.pages import SqliteApartPageStore, SqlitePageStore
+from waypost.adapters.sqlite.phrase_spaces import SqliteSpaceStore
+from waypost.adapters.sqlite.places import SqlitePlaceStore
+from waypost.adapters.sqlite.visits import SqliteVisitStore
+from waypost.bootstrap.databases import extra, open_mongo, open_postgres, open_sqlite
+from waypost.bootstrap.jobs import open_jobs_apart
+from waypost.bootstrap.visits import open_visits
+from waypost.importing.imports import ImportStore
+from waypost.importing.pages import PageStore
+from waypost.places.store import PlaceStore
+from waypost.scaling.events.outbox import Outbox
+from waypost.scaling.facts import Facts
+from waypost.scaling.jobs.store import JobStore
+from waypost.settings import Settings
+from waypost.sharing.links.store import LinkStore
+from waypost.sharing.phrases.store import SpaceStore
+from waypost.sharing.visits.store import VisitStore
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Every port on the store that was configured."""
+
+    facts: Facts
+    jobs: JobStore
+    pages: PageStore
+    imports: ImportStore
+    places: PlaceStore
+    outbox: Outbox
+    links: LinkStore
+    spaces: SpaceStore
+    keys: KeyStore
+    visits: VisitStore
+
+
+def refuse_without_links(settings: Settings) -> None:
+    """For roles that serve links: told at their start, and not by the first visitor."""
+    if settings.storage.in_mongodb:
+        raise LinksElsewhere
+
+
+@asynccontextmanager
+async def open_stores(settings: Settings, *, must_exist: bool = False) -> AsyncIterator[Stores]:
+    """`must_exist` is for commands that look into a store and have no business making one.
+
+    On a server nobody makes one by the way: its schema is there, or it is refused.
+    """
+    async with AsyncExitStack() as stack:
+        if settings.storage.in_mongodb:
+            yield await _open_mongo_stores(settings, stack)
+        elif settings.storage.on_server:
+            yield await _open_postgres_stores(settings, stack)
+        else:
+            yield await _open_sqlite_stores(settings, stack, must_exist=must_exist)
+
+
+async def _open_sqlite_stores(settings: Settings, stack: AsyncExitStack, *, must_exist: bool) -> Stores:
+    database = await open_sqlite(settings.storage.store_url, "store", stack, must_exist=must_exist)
+    if settings.storage.jobs:
+        jobs, pages = await open_jobs_apart(settings, stack, partial(SqliteApartPageStore, database))
+    else:
+        jobs, pages = SqliteJobStore(database), SqlitePageStore(database)
+    return Stores(
+        facts=SqliteFacts(database),
+        jobs=jobs,
+        pages=pages,
+        imports=SqliteImportStore(database),
+        places=SqlitePlaceStore(database),
+        outbox=SqliteOutbox(database),
+        links=SqliteLinkStore(database),
+        spaces=SqliteSpaceStore(database),
+        keys=SqliteKeyStore(database),
+        visits=await open_visits(settings, stack, SqliteVisitStore(database)),
+    )
+
+
+async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> Stores:
+    with extra("postgres"):
+        from waypost.adapters.postgres.facts import PostgresFacts
+        from waypost.adapters.postgres.imports import PostgresImportStore
+        from waypost.adapters.postgres.jobs import PostgresJobStore
+        from waypost.adapters.postgres.keys import PostgresKeyStore
+        from waypost.adapters.postgres.links import PostgresLinkStore
+        from waypost.adapters.postgres.outbox import PostgresOutbox
+        from waypost.adapters.postgres.pages import PostgresApartPageStore, PostgresPageStore
+        from waypost.adapters.postgres.phrase_spaces import PostgresSpaceStore
+        from waypost.adapters.postgres.places import PostgresPlaceStore
+        from waypost.adapters.postgres.visits import PostgresVisitStore
+    database = await open_postgres(settings.storage.store_url, stack)
+    if settings.storage.jobs:
+        jobs, pages = await open_jobs_apart(settings, stack, partial(PostgresApartPageStore, database))
+    else:
+        jobs, pages = PostgresJobStore(database), PostgresPageStore(database)
+    return Stores(
+        facts=PostgresFacts(database),
+        jobs=jobs,
+        pages=pages,
+        imports=PostgresImportStore(database),
+        places=PostgresPlaceStore(database),
+        outbox=PostgresOutbox(database),
+        links=PostgresLinkStore(database),
+        spaces=PostgresSpaceStore(database),
+        keys=PostgresKeyStore(database),
+        visits=await open_visits(settings, stack, PostgresVisitStore(database)),
+    )
+
+
+async def _open_mongo_stores(settings: Settings, stack: AsyncExitStack) -> Stores:
+    """What importing needs; links and visits are kept elsewhere."""
+    with extra("mongodb"):
+        from waypost.adapters.mongodb.facts import MongoFacts
+        from waypost.adapters.mongodb.imports import MongoImportStore
+        from waypost.adapters.mongodb.jobs import MongoJobStore
+        from waypost.adapters.mongodb.outbox import MongoOutbox
+        from waypost.adapters.mongodb.pages import MongoApartPageStore, MongoPageStore
+        from waypost.adapters.mongodb.places import MongoPlaceStore
+    database = await open_mongo(settings.storage.store_url, stack)
+    jobs: JobStore
+    pages: PageStore
+    if settings.storage.jobs:
+        jobs, pages = await open_jobs_apart(settings, stack, partial(MongoApartPageStore, database))
+    else:
+        jobs = beside = MongoJobStore(database)
+        pages = MongoPageStore(database, beside)
+    return Stores(
+        facts=MongoFacts(database),
+        jobs=jobs,
+        pages=pages,
+        imports=MongoImportStore(database),
+        places=MongoPlaceStore(database),
+        outbox=MongoOutbox(database),
+        links=cast("LinkStore", NoLinks()),
+        spaces=cast("SpaceStore", NoLinks()),
+        keys=cast("KeyStore", NoLinks()),
+        visits=cast("VisitStore", NoLinks()),
+    )

@@ -1,0 +1,40 @@
+"""The verb `waypost import plan`."""
+
+import click
+
+from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.import_scope import ReadScope, with_scope
+
+
+@click.command(
+    "plan",
+    cls=Command,
+    examples=(
+        "waypost import plan --source ocm --country DE,FR",
+        "waypost import plan --country DE --since 2026-02-01T00:00:00Z --until 2026-02-21T12:00:00Z --window 1d",
+    ),
+)
+@with_scope
+@json_option
+@with_settings
+def plan(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
+    """Print the shards of an import, without asking or changing anything.
+
+    A line a shard, then their count, and the fewest requests and seconds that they take within the budget if nothing
+    of it is done yet. A time is covered with whole hours, days and months in UTC, the largest that fit.
+    """
+    from waypost.roles.importer import IMPORT_ID
+    from waypost.roles.importer import plan as plan_import
+    from waypost.roles.running import run as run_role
+
+    settings, scope = load({"source": source}), read()
+    (planned, limits), _ = run_role(lambda _stop: plan_import(settings, source, scope))
+    if as_json:
+        print_json(planned)
+        return
+    for shard in planned.shards:
+        click.echo(shard)
+    budget = f", which take {planned.seconds} s at {','.join(limit.name for limit in limits)}" if limits else ""
+    click.echo(f"{planned.count} shards; at least {planned.requests} requests{budget}")
+    if scope.refresh:
+        say(f"{IMPORT_ID} stands for the id that the import gets when it runs")

@@ -1,0 +1,121 @@
+"""The verbs `waypost import start` and `waypost import run`."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.import_scope import ReadScope, with_scope
+from waypost.cli.import_view import print_ended
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from waypost.bootstrap.stores import Stores
+    from waypost.importing.imports import Report
+    from waypost.importing.source import Scope, Source
+    from waypost.roles.running import Stop
+    from waypost.roles.starting import Started
+    from waypost.settings import Settings
+
+
+@click.command(
+    "start",
+    cls=Command,
+    examples=(
+        "waypost import start --source ocm --country DE,FR,NL",
+        "waypost import start --country DE --since 2026-02-21T00:00:00Z --json",
+    ),
+)
+@with_scope
+@json_option
+@with_settings
+def start(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
+    """Enqueue what is missing of a scope and print the import's id; workers do the rest.
+
+    One small request makes sure that the provider is there and wants our key. What was done today, or for a window, is
+    not asked for again, unless with --refresh.
+    """
+    from waypost.bootstrap.budgets import open_budget
+    from waypost.roles.starting import start_import
+
+    settings, scope = load({"source": source}), read()
+
+    async def work() -> "Started":
+        async with _prepared(settings, source, scope) as (stores, opened), open_budget(settings) as budget:
+            return await start_import(settings, stores, opened, budget, scope)
+
+    started = asyncio.run(work())
+    if as_json:
+        print_json(started)
+        return
+    click.echo(started.id)
+    say(f"{started.shards} shards; next: waypost worker run")
+
+
+@click.command(
+    "run",
+    cls=Command,
+    examples=(
+        "WAYPOST_OCM_KEY=… waypost import run --source ocm --country DE,FR,NL",
+        "WAYPOST_OCM_URL=http://127.0.0.1:8090 waypost import run --source ocm --country DE --json",
+        "waypost import run --country DE --since 2026-02-21T00:00:00Z",
+        "waypost import run --country DE,FR --refresh --processes 4",
+    ),
+)
+@with_scope
+@click.option("--processes", type=click.IntRange(1, 1000), help="Worker processes (default: one for each core).")
+@json_option
+@with_settings
+def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_json: bool) -> int:
+    """Enqueue what is missing of a scope and work until it is done.
+
+    Asks within the budget (WAYPOST_BUDGET) and commits page by page: stopped or killed at any moment, the next run
+    goes on where this one was. What was done today, or for a window, is not asked for again, unless with --refresh,
+    which also finds out what the provider has no longer. With --json, events of progress come first, one a line, and
+    the last line is the report.
+    """
+    from waypost.cli.progress import importing
+    from waypost.roles.running import run as run_role
+
+    settings, scope = load({"source": source}), read()
+
+    async def work(stop: "Stop") -> "Report":
+        from waypost.kernel.cores import available_cores
+        from waypost.roles.importer import Importer, worker_name
+
+        async with _prepared(settings, source, scope) as (stores, opened):
+            crew = processes or available_cores()
+            importer = Importer(settings, stores, opened, owner=worker_name(), processes=crew)
+            with importing("import", as_json=as_json) as on_progress:
+                return await importer.run(scope, stop, on_progress)
+
+    report, stop = run_role(work)
+    if as_json:
+        print_json(report)
+    else:
+        print_ended(report, scope)
+    again = "the same command asks for everything again" if scope.refresh else "the same command goes on from here"
+    if report.shards.get("cancelled"):
+        say(f"waypost: the import was cancelled; {again}")
+        return 1
+    if stop.is_set():
+        say(f"waypost: stopped before the end; {again}")
+        return stop.exit_code or 1
+    return 1 if report.shards.get("dead") else 0
+
+
+@asynccontextmanager
+async def _prepared(settings: "Settings", name: str, scope: "Scope") -> "AsyncIterator[tuple[Stores, Source]]":
+    from waypost.bootstrap.sources import open_source
+    from waypost.bootstrap.stores import open_stores
+    from waypost.kernel.clock import utc_now
+    from waypost.roles.importer import IMPORT_ID
+
+    async with open_source(name, settings) as source:
+        # Once before a store is made, so that who asked wrongly finds no folder afterwards.
+        source.plan(scope, utc_now().date(), IMPORT_ID)
+        async with open_stores(settings) as stores:
+            yield stores, source

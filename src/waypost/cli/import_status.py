@@ -1,0 +1,80 @@
+"""The verbs `waypost import status`, `cancel` and `report`: about imports that were started."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.import_view import print_counts, print_shards, print_standing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from waypost.bootstrap.stores import Stores
+    from waypost.importing.imports import Standing
+
+# Shards that a report names unless it is asked for all.
+_SLOWEST = 10
+
+
+@click.command("status", cls=Command, examples=("waypost import status", "waypost import status 0190… --json"))
+@click.argument("import_id", metavar="[ID]", required=False)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Without an id: so many.")
+@json_option
+@with_settings
+def status(load: Load, import_id: str | None, limit: int, *, as_json: bool) -> None:
+    """How an import stands, or the latest ones: by their jobs, whoever works on them."""
+    from waypost.cli.stores import with_stores
+    from waypost.roles.imports import latest, standing_of
+
+    async def look(stores: "Stores") -> "Sequence[Standing]":
+        return [await standing_of(stores, import_id)] if import_id else await latest(stores, limit)
+
+    found = with_stores(load(), look)
+    if as_json:
+        print_json(found[0] if import_id else found)
+        return
+    for each in found:
+        print_standing(each)
+    if not found:
+        say("no imports yet; next: waypost import run --source ocm --country DE,FR")
+
+
+@click.command("cancel", cls=Command, examples=("waypost import cancel 0190…", "waypost import cancel 0190… --json"))
+@click.argument("import_id", metavar="ID")
+@json_option
+@with_settings
+def cancel(load: Load, import_id: str, *, as_json: bool) -> None:
+    """Cancel the unfinished jobs of an import, except those that another import or a schedule wants.
+
+    Workers drop them at their next write, and an `import run` of it ends. What was committed stays, and an import that
+    wants the same shards goes on from there.
+    """
+    from waypost.cli.stores import with_stores
+    from waypost.roles.imports import cancel_import
+
+    found = with_stores(load(), lambda stores: cancel_import(stores, import_id))
+    if as_json:
+        print_json(found)
+    else:
+        print_standing(found)
+
+
+@click.command(
+    "report", cls=Command, examples=("waypost import report 0190…", "waypost import report 0190… --all-shards")
+)
+@click.argument("import_id", metavar="ID")
+@click.option("--all-shards", is_flag=True, help="Every shard, not only the ten slowest.")
+@json_option
+@with_settings
+def report(load: Load, import_id: str, *, all_shards: bool, as_json: bool) -> None:
+    """What an import did so far: places and requests, and which of its shards took the longest."""
+    from waypost.cli.stores import with_stores
+    from waypost.roles.imports import report_of
+
+    found = with_stores(load(), lambda stores: report_of(stores, import_id))
+    if as_json:
+        print_json(found)
+        return
+    print_counts(found)
+    print_shards(found, None if all_shards else _SLOWEST)

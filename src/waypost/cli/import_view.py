@@ -1,0 +1,49 @@
+"""What `waypost import` prints."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from waypost.cli.frame import say
+
+if TYPE_CHECKING:
+    from waypost.importing.imports import DetailedReport, Report, ShardReport, Standing
+    from waypost.importing.source import Scope
+
+
+def print_standing(standing: "Standing") -> None:
+    done = sum(standing.shards.get(name, 0) for name in ("done", "dead", "cancelled"))
+    started = standing.started_at.strftime("%Y-%m-%d %H:%M:%SZ")
+    click.echo(f"{standing.id}  {standing.status:<9}  {started}  {done} of {sum(standing.shards.values())} shards")
+
+
+def print_counts(report: "Report") -> None:
+    click.echo(
+        f"{report.added} added, {report.changed} changed, {report.unchanged} unchanged, {report.removed} removed,"
+        f" {report.rejected} rejected in {report.seconds:.1f} s"
+    )
+    shards = ", ".join(f"{count} {status}" for status, count in report.shards.items())
+    click.echo(f"shards: {shards}; requests: {report.requests}, {report.retries} retried, {report.refusals} refused")
+
+
+def print_shards(report: "DetailedReport", most: int | None) -> None:
+    """The slowest first. What has taken no time yet comes last, in the order of the plan."""
+    slowest = sorted(report.by_shard, key=lambda each: -each.seconds)
+    for each in slowest[:most]:
+        click.echo(_shard_line(each))
+    if left := len(slowest[most:]) if most is not None else 0:
+        say(f"and {left} more shards; all of them: waypost import report {report.id} --all-shards")
+
+
+def _shard_line(shard: "ShardReport") -> str:
+    counts = f"{shard.requests:>6} requests {shard.places:>8} places"
+    reason = f"  {shard.last_error_message}" if shard.status == "dead" and shard.last_error_message else ""
+    return f"{shard.status:<9} {shard.seconds:>9.1f} s {counts}  {shard.shard}{reason}"
+
+
+def print_ended(report: "Report", scope: "Scope") -> None:
+    print_counts(report)
+    if report.shards.get("dead"):
+        say("some shards failed for good; next: waypost job list --status dead")
+    elif not report.requests and not report.shards.get("cancelled"):
+        say(f"nothing to do: this scope was imported {'' if scope.since else 'today '}already")

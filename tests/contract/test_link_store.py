@@ -428,6 +428,8 @@ async def test_a_limit_of_visits_is_never_exceeded_however_many_come_at_once(bac
     async with backend.open_again() as other:
         asked = [stores.links.count_up("link", 7) for stores in (backend.stores, other) * 10]
         assert sum(await asyncio.gather(*asked)) == 7
+        assert await other.links.taken("link") == 7
+        assert await other.links.taken("another") == 0
         assert not await other.links.count_up("link", 7)
         assert await other.links.count_up("link", 8)
         assert not await other.links.count_up("link", 3)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ async def test_a_link_is_kept_as_it_was_wished(backend: Backend, author: Author)
             phrase="Summer Party",
             title="  A party  ",
             tags=("Summer", " PARTY  time ", "summer"),
-            expires_at=LATER,
+            expires_at=LATER.astimezone(timezone(timedelta(hours=5))),
             max_visits=10,
             password="swordfish",
             forward_query=True,
@@ -82,6 +82,8 @@ async def test_a_link_is_kept_as_it_was_wished(backend: Backend, author: Author)
     assert (made.how, link.phrase, link.target) == ("new", "Summer Party", "https://example.org/%C3%A4")
     assert (link.title, link.tags) == ("A party", ("summer", "party time"))
     assert (link.expires_at, link.max_visits, link.forward_query) == (LATER, 10, True)
+    assert link.expires_at
+    assert link.expires_at.tzinfo is UTC
     assert (link.place_id, link.owner, link.language, link.theme) == ("0197", "key", None, None)
     assert link.password
     assert link.password.startswith("$argon2id$")
@@ -170,6 +172,11 @@ async def test_a_phrase_that_was_asked_for_and_is_taken_is_refused_at_once(autho
         ({"max_visits": 10**9 + 1}, LinkInvalid, "max_visits"),
         ({"expires_at": datetime.now(UTC) - timedelta(seconds=1)}, LinkInvalid, "expires_at"),
         ({"expires_at": LATER.replace(tzinfo=None)}, LinkInvalid, "expires_at"),
+        (
+            {"expires_at": datetime(9999, 12, 31, 23, 59, tzinfo=timezone(timedelta(hours=-23)))},
+            LinkInvalid,
+            "expires_at",
+        ),
         ({"password": ""}, LinkInvalid, "password"),
         ({"password": "x" * 201}, LinkInvalid, "password"),
         ({"password": "\ud800"}, LinkInvalid, "password"),
@@ -248,6 +255,14 @@ async def test_another_request_with_the_same_key_is_refused(author: Author) -> N
     for change in changes:
         with pytest.raises(IdempotencyKeyReused):
             await author.make(msgspec.structs.replace(wish, **change), "local")
+
+
+async def test_a_deleted_link_is_not_given_again_for_its_key(author: Author, backend: Backend) -> None:
+    wish = Draft(target=TARGET, idempotency="key-1")
+    link = (await author.make(wish, "local")).link
+    await backend.stores.links.edit(msgspec.structs.replace(link, deleted=True, version=link.version + 1), "local")
+    with pytest.raises(IdempotencyKeyReused, match="deleted"):
+        await author.make(wish, "local")
 
 
 async def test_a_repetition_is_right_also_when_its_time_has_passed(

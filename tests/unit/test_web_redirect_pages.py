@@ -285,6 +285,14 @@ async def test_a_qr_code_has_a_bounded_size(links: Host, query: str) -> None:
     assert (answer.status_code, answer.json()["parameter"]) == (400, query.partition("=")[0])
 
 
+@pytest.mark.parametrize("look", ["+", ".svg", ".png"])
+async def test_a_link_that_is_used_up_is_not_shown_any_more(links: Host, look: str) -> None:
+    await links.add(max_visits=1)
+    assert (await links.get(OTTER + look)).status_code == 200
+    assert (await links.get(OTTER)).status_code == 302
+    assert "used up" in assert_page(await links.get(OTTER + look), 410)
+
+
 async def test_an_unknown_phrase_has_no_qr_code(links: Host) -> None:
     assert_page(await links.get("/no-such-otter.png"), 404)
 

@@ -10,9 +10,13 @@ def read_moment(text: str) -> datetime:
     """`2026-02-21T12:00:00+01:00`, `2026-02-21 12:00`, or `2026-02-21` for its first moment. Raises ValueError."""
     try:
         moment = datetime.fromisoformat(text.strip())
-        known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        if _FIRST <= known.year <= _LAST:
-            return known.astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
-    raise ValueError(f"{text[:40]!r} is no moment; write it like 2026-02-21T12:00:00Z, or 2026-02-21")
+        return in_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except ValueError:
+        raise ValueError(f"{text[:40]!r} is no moment; write it like 2026-02-21T12:00:00Z, or 2026-02-21") from None
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The same moment, with an offset of zero. Raises ValueError where no store could keep it."""
+    if not _FIRST <= moment.year <= _LAST:
+        raise ValueError(f"the year is from {_FIRST} to {_LAST}")
+    return moment.astimezone(UTC)

@@ -116,6 +116,10 @@ class PostgresLinkStore:
     async def count_up(self, link_id: str, most: int) -> bool:
         return bool(await self._database.fetch(SQL["count_up"], link_id, most))
 
+    async def taken(self, link_id: str) -> int:
+        rows = await self._database.fetch(SQL["taken"], link_id)
+        return int(rows[0]["taken"]) if rows else 0
+
     async def _one(self, statement: str, *values: str) -> Link | None:
         rows = await self._database.fetch(SQL[statement], *values)
         return to_link(rows[0]) if rows else None

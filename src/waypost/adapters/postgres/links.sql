@@ -131,3 +131,6 @@ order by created_at desc, id desc limit 1;
 insert into link_counters as counter (link_id, taken) select $1, 1 where $2::bigint > 0
 on conflict (link_id) do update set taken = counter.taken + 1 where counter.taken < $2
 returning taken;
+
+-- taken: how many visits of a limited link are taken
+select taken from link_counters where link_id = $1;

@@ -110,6 +110,10 @@ class SqliteLinkStore:
         counted = {"id": link_id, "most": most}
         return await self._database.write(lambda tx: tx.execute(SQL["count_up"], counted).rowcount) == 1
 
+    async def taken(self, link_id: str) -> int:
+        row = await self._database.read(lambda c: c.execute(SQL["taken"], {"id": link_id}).fetchone())
+        return int(row["taken"]) if row else 0
+
     async def _one(self, statement: str, values: dict[str, Any]) -> Link | None:
         row = await self._database.read(lambda c: c.execute(SQL[statement], values).fetchone())
         return _to_link(row) if row else None

@@ -94,3 +94,6 @@ order by created_at desc, id desc limit 1;
 -- count_up: one visit more, unless all are taken
 insert into link_counters (link_id, taken) select :id, 1 where :most > 0
 on conflict (link_id) do update set taken = taken + 1 where taken < :most;
+
+-- taken: how many visits of a limited link are taken
+select taken from link_counters where link_id = :id;

@@ -22,12 +22,9 @@ _REPEATABLE = uuid.UUID("5f0e7f5c-7a3d-5b52-9d0c-6c1b2f6c3a11")
 
 
 class IdempotencyKeyReused(Conflict):
-    """The same Idempotency-Key came with another wish before."""
+    """The same Idempotency-Key came with another wish before, or its link is no more."""
 
     slug = "idempotency-key-reused"
-
-    def __init__(self) -> None:
-        super().__init__("this Idempotency-Key has made another link already; use a new one for each link")
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,9 +103,11 @@ def prepare(draft: Draft, rules: TargetRules, settings: SharingSettings, now: da
 
 
 def repeated(draft: Draft, link: Link) -> Made:
-    """The link that this wish made before. Raises IdempotencyKeyReused when it was another wish."""
+    """The link that this wish made before. Raises IdempotencyKeyReused when it was another wish, or is deleted."""
     if link.asked != draft.asked():
-        raise IdempotencyKeyReused
+        raise IdempotencyKeyReused("this Idempotency-Key has made another link already; use a new one for each link")
+    if link.deleted:
+        raise IdempotencyKeyReused("this Idempotency-Key has made a link that was deleted since; use a new one")
     return Made(link, "repeated")
 
 

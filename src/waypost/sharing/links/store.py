@@ -105,3 +105,7 @@ class LinkStore(Protocol):
     async def count_up(self, link_id: str, most: int) -> bool:
         """Take one of the `most` visits of a limited link; false when all are taken."""
         ...
+
+    async def taken(self, link_id: str) -> int:
+        """How many visits of a limited link are taken."""
+        ...

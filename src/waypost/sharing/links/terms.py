@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from waypost.kernel.errors import AskedWrongly
+from waypost.kernel.moments import in_utc
 
 LONGEST_TITLE = 200
 MOST_TAGS = 20
@@ -62,7 +63,10 @@ def check_expires_at(moment: datetime | None, now: datetime) -> datetime | None:
         raise LinkInvalid("the time has no UTC offset; write it like 2026-02-21T00:00:00Z", parameter="expires_at")
     if moment <= now:
         raise LinkInvalid("a link cannot end in the past; choose a later time", parameter="expires_at")
-    return moment
+    try:
+        return in_utc(moment)
+    except ValueError as error:
+        raise LinkInvalid(f"{error}; leave the time out for a link that does not end", parameter="expires_at") from None
 
 
 def check_password(text: str) -> str:

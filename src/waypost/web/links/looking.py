@@ -73,11 +73,16 @@ def looking_routes(redirects: Redirects) -> APIRouter:
 async def _find(redirects: Redirects, phrase: str) -> Link | Response:
     try:
         known = await redirects.cache.find(phrase)
+        if known is None:
+            return pages.unknown()
+        link = known.link
+        if link.is_over(utc_now()):
+            return pages.ended()
+        if link.max_visits is not None and await redirects.links.taken(link.id) >= link.max_visits:
+            return pages.used_up()
     except TransientError:
         return pages.away()
-    if known is None:
-        return pages.unknown()
-    return pages.ended() if known.link.is_over(utc_now()) else known.link
+    return link
 
 
 def _drawing(request: Request, body: bytes, media_type: str) -> Response:

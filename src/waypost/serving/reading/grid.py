@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,13 @@ Window = tuple[int, int, int, int]
 Runs = NDArray[np.int64]
 Cells = NDArray[np.int64]
 
-_COARSE = 8
-_SIDE = 1 << _COARSE
-_WIDTH = _SIDE + 1
-_A_DEGREE = _SIDE / 360.0
+# 256 by 256 cells up to a million rows, and twice as many a side for each time that rows are four times as many.
+_COARSE, _COARSE_ROWS = 8, 1 << 20
+# The sums of more cells would take too much memory.
+_MOST_COARSE = 10
 # More than a cell of the finest grid: what rounding put into the next cell must be counted.
 _SLACK = 1e-4
 _LAST = (1 << ORDER) - 1
-_SHIFT = ORDER - _COARSE
 # A border of more cells is not drawn finer.
 _MOST_BORDER = 64
 _RECENT_BYTES = 2**20
@@ -53,28 +52,31 @@ def _cell(part: float) -> int:
 
 
 class Grid:
-    """How many rows lie in each of 256 by 256 cells; as sums, so that a box takes four of them."""
+    """How many rows lie in each of 256 by 256 cells or more; as sums, so that a box takes four of them."""
 
     def __init__(self, keys: NDArray[np.uint64]) -> None:
         self._keys = keys
         # A wide box is paged through, and its runs are needed for each page.
         self._recent: Recent[Runs] = Recent(_RECENT_BYTES)
-        edges = np.arange(_SIDE * _SIDE + 1, dtype=np.uint64) << np.uint64(2 * _SHIFT)
-        counts = np.diff(keys.searchsorted(edges))[_on_coarse_curve()].reshape(_SIDE, _SIDE)
-        sums = np.zeros((_WIDTH, _WIDTH), dtype=np.int64)
+        order = _coarse(len(keys))
+        side = self._side = 1 << order
+        edges = np.arange(side * side + 1, dtype=np.uint64) << np.uint64(2 * (ORDER - order))
+        counts = np.diff(keys.searchsorted(edges))[_on_coarse_curve(order)].reshape(side, side)
+        sums = np.zeros((side + 1, side + 1), dtype=np.int64)
         counts.cumsum(0).cumsum(1, out=sums[1:, 1:])
         self._sums = sums.data.cast("B").cast("q")
+        self._a_degree = side / 360.0
         # Where the lines between cells lie, from south to north; the poles belong to the last cells.
-        self._lines = [_latitude(1 - line / _SIDE) for line in range(1, _SIDE)]
+        self._lines = [_latitude(1 - line / side) for line in range(1, side)]
 
     def most(self, box: Bounds) -> int:
         """No more rows than this lie in the box, which does not cross the antimeridian."""
         west, south, east, north = box
-        left = int(max(0.0, (west + 180.0 - _SLACK) * _A_DEGREE))
-        right = min(_SIDE, int((east + 180.0 + _SLACK) * _A_DEGREE) + 1)
-        above = (_SIDE - 1 - bisect(self._lines, north + _SLACK)) * _WIDTH
-        below = (_SIDE - bisect(self._lines, south - _SLACK)) * _WIDTH
-        sums = self._sums
+        side, a_degree, lines, sums = self._side, self._a_degree, self._lines, self._sums
+        left = int(max(0.0, (west + 180.0 - _SLACK) * a_degree))
+        right = min(side, int((east + 180.0 + _SLACK) * a_degree) + 1)
+        above = (side - 1 - bisect(lines, north + _SLACK)) * (side + 1)
+        below = (side - bisect(lines, south - _SLACK)) * (side + 1)
         return sums[below + right] - sums[below + left] - sums[above + right] + sums[above + left]
 
     def runs(self, boxes: tuple[Bounds, ...]) -> Runs:
@@ -88,11 +90,16 @@ class Grid:
         return runs
 
 
-@cache
-def _on_coarse_curve() -> NDArray[np.uint64]:
+def _coarse(count: int) -> int:
+    """In a cell of towns there are then about as many rows whether there are a million in all or ten."""
+    return min(_MOST_COARSE, _COARSE + max(0, math.ceil(math.log(max(1, count) / _COARSE_ROWS, 4))))
+
+
+@lru_cache(1)
+def _on_coarse_curve(order: int) -> NDArray[np.uint64]:
     """The numbers of the coarse cells on the curve, line by line; they take half as long as opening a generation."""
-    y, x = np.divmod(np.arange(_SIDE * _SIDE, dtype=np.int64), _SIDE)
-    return numbers(x, y, _COARSE)
+    y, x = np.divmod(np.arange(1 << 2 * order, dtype=np.int64), 1 << order)
+    return numbers(x, y, order)
 
 
 def _cover(wanted: Window) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

@@ -44,8 +44,8 @@ async def measure_statistics(store: VisitStore, count: int) -> Counting:
 
 def _questions(store: VisitStore, link: str) -> dict[str, Callable[[], Awaitable[object]]]:
     everything = Span()
-    # From and to somewhere in an hour.
-    part = Span(_START + timedelta(days=20, minutes=17), _START + timedelta(days=60, minutes=43))
+    # From and to somewhere in a day, and in an hour.
+    part = Span(_START + timedelta(days=20, hours=7, minutes=17), _START + timedelta(days=60, hours=15, minutes=43))
     return {
         "count": lambda: store.count([link]),
         "totals": lambda: store.totals(link, everything),
@@ -54,6 +54,7 @@ def _questions(store: VisitStore, link: str) -> dict[str, Callable[[], Awaitable
         "by day": lambda: store.series(link, everything, "day"),
         "by day, 40 days": lambda: store.series(link, part, "day"),
         "referrers": lambda: store.top(link, everything, "referrer", 10),
+        "referrers, 40 days": lambda: store.top(link, part, "referrer", 10),
         "browsers": lambda: store.top(link, everything, "browser", 10),
     }
 

@@ -24,12 +24,12 @@ HOUR = timedelta(hours=1)
 DAYS, HOURS = (20_000, 20_400), (480_000, 480_010, 489_600, 489_610)
 MOMENTS = (NOON, NOON + HOUR, NOON + 2 * HOUR, NOON + 3 * HOUR)
 MICROSECONDS = tuple(round(moment.timestamp() * 1_000_000) for moment in MOMENTS)
-PERIODS = (625, 637, 20_000, 20_010, 20_390, 20_400, *DAYS)
+PERIODS = (625, 637, 20_000, 20_010, -1, 20_390, 20_400, 1, 480_000, 480_010, 1, 489_600, 489_610, -1, *DAYS, *HOURS)
 LINKS = ["7", "8"]
 
 # What is looked up, with its arguments; `moments` stands for those that the backends write differently.
 QUESTIONS: dict[str, tuple[Any, ...]] = {
-    "totals": ("7", *DAYS, *HOURS, "moments", "moments"),
+    "totals": ("7", *DAYS, *HOURS, "moments", 20_000, 255, 20_400, 255),
     "series": ("7", *DAYS, *HOURS, "moments", 480_000, 480_010),
     "top": ("7", "browser", *PERIODS, "moments", 10),
 }
@@ -56,7 +56,10 @@ async def server() -> AsyncIterator[Any]:
             insert into visit_hours select number % 20, number / 20, 1, 1 from generate_series(1, 40000) as number;
             insert into visit_values select number % 20, 'browser', 1, number / 20, 'Chrome', 1
             from generate_series(1, 40000) as number;
-            insert into visit_visitors select number % 20, number / 20, number from generate_series(1, 40000) as number;
+            insert into visit_visitors select number % 20, number / 20, number, 1
+            from generate_series(1, 40000) as number;
+            insert into visit_arrivals select number % 20, number / 20, number / 20 - 1, 1
+            from generate_series(1, 40000) as number;
             """
         )
         await connection.execute("analyze")
@@ -71,10 +74,11 @@ COUNTING_AGAIN = {
     "clear_days": (LINKS, *DAYS),
     "clear_visitors": (LINKS, *DAYS),
     "clear_hours": (LINKS, *HOURS[:2]),
-    "clear_values": (LINKS, ["browser"], *DAYS),
-    "clear_stretches": (LINKS, ["browser"], 625, 637),
-    "add_up_stretches": (LINKS, ["browser"], *DAYS),
+    "clear_arrivals": (LINKS, *HOURS[:2]),
+    "clear_values": (LINKS, ["browser"], 24, *DAYS),
+    "add_up_stretches": (LINKS, ["browser"], 625, 637),
     "all_of": (LINKS, *MOMENTS[:2]),
+    "how_many": (LINKS, *MOMENTS[:2], 1000),
 }
 
 
@@ -123,13 +127,26 @@ def file(tmp_path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-SQLITE_LINKS = {"links": '["7","8"]', "dimensions": '["browser"]', "window": 20_000, "first": 20_000, "last": 20_032}
+SQLITE_LINKS = {
+    "links": '["7","8"]',
+    "dimensions": '["browser"]',
+    "first": 20_000,
+    "last": 20_032,
+    "first_hour": 480_000,
+    "last_hour": 480_768,
+    "first_stretch": 625,
+    "last_stretch": 626,
+    "hours": 24,
+    "first_period": 20_000,
+    "last_period": 20_032,
+}
 
 
 def test_sqlite_finds_everything_by_link_and_time(file: sqlite3.Connection) -> None:
     asked: dict[str, Any] = {name: arguments(name, MICROSECONDS) for name in ("totals", "series")}
     asked |= {name: SQLITE_LINKS for name in COUNTING_AGAIN if name.startswith(("clear", "add_up"))}
     asked["all_of"] = SQLITE_LINKS | {"start": MICROSECONDS[0], "end": MICROSECONDS[1]}
+    asked["how_many"] = asked["all_of"] | {"limit": 10}
     asked["events"] = {"link_id": "7", "at": MICROSECONDS[0], "id": "", "end": MICROSECONDS[1], "limit": 10}
     statements = [(sqlite.SQL[name], given) for name, given in asked.items()]
     top = sqlite.SQL["top"]
@@ -138,7 +155,8 @@ def test_sqlite_finds_everything_by_link_and_time(file: sqlite3.Connection) -> N
         steps = [row[3] for row in file.execute(f"explain query plan {statement}", given)]
         looked_up = [step for step in steps if step.startswith("SEARCH visit")]
         assert looked_up
-        assert all("(link_id=? AND " in step and (">" in step or "<" in step) for step in looked_up), steps
+        assert all("(link_id=? AND " in step for step in looked_up), steps
+        assert all(">" in step or "<" in step or "visitor=?" in step for step in looked_up), steps
         assert [step for step in steps if step.startswith("SCAN visit")] == []
     assert "TEMP B-TREE" not in str(
         file.execute(f"explain query plan {sqlite.SQL['events']}", asked["events"]).fetchall()

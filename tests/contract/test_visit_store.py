@@ -194,10 +194,11 @@ async def test_counting_again_heals_what_was_damaged_and_tells_how_far_it_is(bac
     for damage in (
         "delete from visit_days where day % 3 = 0",
         "update visit_hours set visits = visits + 1",
-        "delete from visit_values where days = 32",
+        "delete from visit_values where hours = 768",
+        "update visit_arrivals set visitors = visitors + 1 where hour % 5 = 0",
         "delete from visit_totals where link_id = 'link-1'",
         "insert into visit_days values ('link-0', 1, 5, 5, 5), ('link-0', 40000, 5, 5, 5)",
-        "insert into visit_values values ('link-0', 'browser', 1, 1, 'Invented', 5)",
+        "insert into visit_values values ('link-0', 'browser', 24, 1, 'Invented', 5)",
     ):
         await ask(backend, damage)
     told: list[int] = []
@@ -205,6 +206,20 @@ async def test_counting_again_heals_what_was_damaged_and_tells_how_far_it_is(bac
     assert await projections(backend) == before
     assert told == sorted(told)
     assert (told[0] < told[-1], told[-1]) == (True, len(made))
+
+
+async def test_counting_again_a_few_at_a_time_is_the_same(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("sqlite", "postgres"):
+        monkeypatch.setattr(f"waypost.adapters.{kind}.visits.COUNTED_AT_A_TIME", 7)
+    made = await a_mixed_year(backend.stores.visits)
+    late = [visit(5000 + number, at=NOON, visitor=f"{number % 9}", agent=CHROME) for number in range(30)]
+    await backend.stores.visits.append(late)
+    before = await projections(backend)
+    await ask(backend, "delete from visit_values where hours = 768")
+    told: list[int] = []
+    assert await backend.stores.visits.rebuild(told.append) == len(made) + len(late)
+    assert await projections(backend) == before
+    assert len(told) > 100
 
 
 async def test_counting_goes_on_while_others_count_again(backend: Backend) -> None:
@@ -256,10 +271,10 @@ async def test_what_is_forgotten_stays_counted_also_when_all_is_counted_again(ba
     }
 
 
-async def test_whole_days_that_are_forgotten_can_still_be_asked_for(store: VisitStore) -> None:
+async def test_whole_hours_that_are_forgotten_can_still_be_asked_for(store: VisitStore) -> None:
     made = await a_mixed_year(store)
     await store.forget(datetime(2025, 10, 7, 15, 30, tzinfo=UTC), 10_000)
-    span = Span(datetime(2025, 6, 20, tzinfo=UTC), datetime(2025, 9, 30, tzinfo=UTC))
+    span = Span(datetime(2025, 6, 20, 5, tzinfo=UTC), datetime(2025, 9, 30, 17, tzinfo=UTC))
     wanted = inside(made, "link-1", span)
     assert await store.totals("link-1", span) == plain_totals(wanted)
     assert await store.top("link-1", span, "referrer", 9) == plain_top(wanted, "referrer")

@@ -1,11 +1,10 @@
 """What stores of visits keep alike, whatever their backend."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from waypost.sharing.visits.spans import HOUR, from_us
+from waypost.sharing.visits.spans import DAY_HOURS, HOUR, from_us
 from waypost.sharing.visits.store import DIMENSIONS, Bucket, Step
 from waypost.sharing.visits.tally import Event
 from waypost.sharing.visits.visit import Visit
@@ -15,6 +14,8 @@ COLUMN_OF: Mapping[str, str] = {dimension: dimension for dimension in DIMENSIONS
 
 # Events read at a time, and links counted again in one transaction.
 EVENTS_AT_A_TIME, LINKS_AT_A_TIME = 1000, 500
+# Events counted again at a time; where a transaction would have more, it takes a day instead of a stretch of them.
+COUNTED_AT_A_TIME = 20_000
 
 
 def row_of(event: Event) -> tuple[Any, ...]:
@@ -56,10 +57,11 @@ def event_of(row: Any, at: datetime) -> Event:
 
 def buckets_of(rows: Iterable[Any], step: Step) -> Sequence[Bucket]:
     """What was found of each hour, or of a day from its first hour on, put together."""
-    found: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0])
-    size = 24 if step == "day" else 1
-    for row in rows:
-        bucket = found[row["hour"] // size * size]
-        bucket[0] += row["visits"]
-        bucket[1] += row["bots"]
-    return [Bucket(from_us(hour * HOUR), *counts) for hour, counts in sorted(found.items()) if any(counts)]
+    found: dict[int, tuple[int, int]] = {}
+    size = DAY_HOURS if step == "day" else 1
+    for hour, visits, bots in rows:
+        if visits or bots:
+            start = hour // size * size
+            before = found.get(start, (0, 0))
+            found[start] = before[0] + visits, before[1] + bots
+    return [Bucket(from_us(hour * HOUR), *counts) for hour, counts in sorted(found.items())]

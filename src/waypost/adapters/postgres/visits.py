@@ -5,7 +5,6 @@ link changes in one transaction after another, and counting again goes on beside
 """
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +13,7 @@ from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.queries import load_queries
 from waypost.adapters.visit_rows import (
     COLUMN_OF,
+    COUNTED_AT_A_TIME,
     EVENTS_AT_A_TIME,
     LINKS_AT_A_TIME,
     buckets_of,
@@ -21,7 +21,22 @@ from waypost.adapters.visit_rows import (
     row_of,
     visit_of,
 )
-from waypost.sharing.visits.spans import DAY, HOUR, STRETCH, Range, cover, cover_by, from_us, to_us, windows
+from waypost.sharing.visits.arrivals import arrive
+from waypost.sharing.visits.spans import (
+    DAY,
+    DAY_HOURS,
+    HOUR,
+    STRETCH,
+    Range,
+    by_value,
+    cover,
+    cover_by,
+    from_us,
+    single_days,
+    stretches_of,
+    to_us,
+    windows,
+)
 from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, Step
 from waypost.sharing.visits.tally import Tally, read_agents, totals
 from waypost.sharing.visits.visit import Visit
@@ -56,8 +71,8 @@ class PostgresVisitStore:
 
     async def totals(self, link_id: str, span: Span) -> Counted:
         asked = cover(span)
-        moments = _moments(asked.moments, asked.parts)
-        [row] = await self._database.fetch(SQL["totals"], link_id, *_flat(asked.days, *asked.hours), *moments)
+        rest = *_moments(asked.moments), *_flat(*map(asked.beside, asked.moments))
+        [row] = await self._database.fetch(SQL["totals"], link_id, *_flat(asked.days, *asked.hours), *rest)
         return Counted(row["visits"], row["visitors"], row["bots"])
 
     async def series(self, link_id: str, span: Span, step: Step) -> Sequence[Bucket]:
@@ -69,11 +84,11 @@ class PostgresVisitStore:
         return buckets_of(rows, step)
 
     async def top(self, link_id: str, span: Span, dimension: str, limit: int) -> Sequence[tuple[str, int]]:
-        asked = cover(span)
-        periods = _flat(asked.stretches, *asked.spare_days, asked.days)
+        asked, periods = cover(span), by_value(span)
+        pieces = _flat(periods.stretches, *periods.days, *periods.hours)
         rows = await self._database.fetch(
             SQL["top"].replace("{column}", COLUMN_OF[dimension]),
-            *(link_id, dimension, *periods, *_moments(asked.parts), limit),
+            *(link_id, dimension, *pieces, *_flat(asked.days, *asked.hours), *_moments(asked.moments), limit),
         )
         return [(row["value"], row["visits"]) for row in rows]
 
@@ -92,12 +107,20 @@ class PostgresVisitStore:
         counted, after = 0, ""
         while rows := await self._database.fetch(SQL["links"], after, LINKS_AT_A_TIME):
             links = [row["link_id"] for row in rows]
-            [ages] = await self._database.fetch(SQL["ages"])
-            for window in windows(ages["oldest"], ages["newest"]):
-                counted += await self._count_again(links, window)
+            async for days in self._windows(links):
+                counted += await self._count_again(links, days)
                 on_progress(counted)
             after = links[-1]
         return counted
+
+    async def _windows(self, links: Sequence[str]) -> AsyncIterator[Range]:
+        """Few days at a time where there are many events, so that others who count visits need not wait long."""
+        [ages] = await self._database.fetch(SQL["ages"])
+        for window in windows(*ages):
+            asked = links, *map(_day_start, window), COUNTED_AT_A_TIME + 1
+            [(found,)] = await self._database.fetch(SQL["how_many"], *asked, timeout=_PATIENCE)
+            for days in single_days(window, *ages) if found > COUNTED_AT_A_TIME else [window]:
+                yield days
 
     async def _count_again(self, links: Sequence[str], window: Range) -> int:
         async with self._database.transaction() as tx:
@@ -106,13 +129,12 @@ class PostgresVisitStore:
             if days[0] >= days[1]:
                 return 0
             await _hold(tx, links, timeout=_PATIENCE)
-            await _clear(tx, links, days, window)
-            tally = Tally()
-            found = await tx.cursor(SQL["all_of"], links, *(_day_start(day) for day in days))
-            while rows := await found.fetch(EVENTS_AT_A_TIME, timeout=_PATIENCE):
-                tally.add(event_of(row, row["at"]) for row in rows)
-            await _count(tx, tally, timeout=_PATIENCE)
-            return tally.events
+            await _clear(tx, links, days)
+            found, counted = await tx.cursor(SQL["all_of"], links, *map(_day_start, days)), 0
+            while rows := await found.fetch(COUNTED_AT_A_TIME, timeout=_PATIENCE):
+                await _count(tx, Tally(event_of(row, row["at"]) for row in rows), timeout=_PATIENCE)
+                counted += len(rows)
+            return counted
 
 
 async def _hold(tx: Any, links: Iterable[str], timeout: float | None = None) -> None:
@@ -123,25 +145,31 @@ async def _hold(tx: Any, links: Iterable[str], timeout: float | None = None) -> 
 
 async def _count(tx: Any, tally: Tally, timeout: float | None = None) -> None:
     """Add to what was counted."""
-    met = await _run(tx, "meet", tally.visitors(), timeout)
-    days = tally.days(Counter((row["link_id"], row["day"]) for row in met))
+    visitors = tally.visitors()
+    seen = await _run(tx, "seen", [row[:3] for row in visitors], timeout)
+    arrivals = arrive(visitors, {(link, day, visitor): hours or 0 for link, day, visitor, hours in seen})
+    await _run(tx, "see", arrivals.seen, timeout)
+    await _run(tx, "count_arrivals", arrivals.counted, timeout)
+    await _run(tx, "drop_arrivals", [row[:3] for row in arrivals.counted if row[3] < 0], timeout)
+    days = tally.days(arrivals.new)
     await _run(tx, "count_totals", totals(days), timeout)
     await _run(tx, "count_days", days, timeout)
     await _run(tx, "count_hours", tally.hours(), timeout)
     await _run(tx, "count_values", tally.values(), timeout)
 
 
-async def _clear(tx: Any, links: Sequence[str], days: Range, window: Range) -> None:
+async def _clear(tx: Any, links: Sequence[str], days: Range) -> None:
     """Drop what was counted of some days; what was counted of others stays in sums of both."""
-    stretches = tuple(day // STRETCH for day in window)
-    hours = tuple(24 * day for day in days)
+    hours, stretches = tuple(day * DAY_HOURS for day in days), stretches_of(days)
     for name, arguments in (
         ("clear_days", days),
         ("clear_visitors", days),
         ("clear_hours", hours),
-        ("clear_values", (DIMENSIONS, *days)),
-        ("clear_stretches", (DIMENSIONS, *stretches)),
-        ("add_up_stretches", (DIMENSIONS, *window)),
+        ("clear_arrivals", hours),
+        ("clear_values", (DIMENSIONS, 1, *hours)),
+        ("clear_values", (DIMENSIONS, DAY_HOURS, *days)),
+        ("clear_values", (DIMENSIONS, DAY_HOURS * STRETCH, *stretches)),
+        ("add_up_stretches", (DIMENSIONS, *stretches)),
         ("add_up_totals", ()),
     ):
         await tx.execute(SQL[name], links, *arguments, timeout=_PATIENCE)
@@ -162,7 +190,7 @@ def _storable(rows: Sequence[tuple[Any, ...]]) -> list[Sequence[Any]]:
     return columns
 
 
-def _flat(*ranges: Range) -> list[int]:
+def _flat(*ranges: Sequence[int]) -> list[int]:
     return [number for each in ranges for number in each]
 
 

@@ -21,10 +21,28 @@ with added as (
 )
 select coalesce(array_agg(id), '{}') as ids from added;
 
--- meet: who was not here on that day yet
-insert into visit_visitors (link_id, day, visitor) select * from unnest($1::text[], $2::integer[], $3::text[])
-on conflict do nothing
-returning link_id, day;
+-- seen: in which hours of a day visitors were here; null for none
+select link_id, day, visitor, (
+  select hours from visit_visitors as known
+  where known.link_id = asked.link_id and known.day = asked.day and known.visitor = asked.visitor
+) as hours
+from unnest($1::text[], $2::integer[], $3::text[]) as asked (link_id, day, visitor);
+
+-- see: visitors, in all hours of a day in which they were here
+insert into visit_visitors (link_id, day, visitor, hours)
+select * from unnest($1::text[], $2::integer[], $3::text[], $4::integer[])
+on conflict (link_id, day, visitor) do update set hours = excluded.hours;
+
+-- count_arrivals: add to what was counted
+insert into visit_arrivals (link_id, hour, last_here, visitors)
+select * from unnest($1::text[], $2::integer[], $3::integer[], $4::bigint[])
+on conflict (link_id, hour, last_here) do update set visitors = visit_arrivals.visitors + excluded.visitors;
+
+-- drop_arrivals: where nobody is left
+delete from visit_arrivals as counted
+using unnest($1::text[], $2::integer[], $3::integer[]) as given (link_id, hour, last_here)
+where counted.link_id = given.link_id and counted.hour = given.hour and counted.last_here = given.last_here
+  and counted.visitors = 0;
 
 -- count_totals: add to what was counted
 insert into visit_totals (link_id, visits, visitors, bots)
@@ -47,14 +65,14 @@ on conflict (link_id, hour) do update
 set visits = visit_hours.visits + excluded.visits, bots = visit_hours.bots + excluded.bots;
 
 -- count_values: add to what was counted
-insert into visit_values (link_id, dimension, days, period, value, visits)
+insert into visit_values (link_id, dimension, hours, period, value, visits)
 select * from unnest($1::text[], $2::text[], $3::smallint[], $4::integer[], $5::text[], $6::bigint[])
-on conflict (link_id, dimension, days, period, value) do update set visits = visit_values.visits + excluded.visits;
+on conflict (link_id, dimension, hours, period, value) do update set visits = visit_values.visits + excluded.visits;
 
 -- count: visits by people
 select link_id, visits from visit_totals where link_id = any($1::text[]) and visits > 0;
 
--- totals: whole days; hours of days at the edges; visits of hours at the edges; and visitors of days at the edges
+-- totals: whole days; hours of days at the edges; and visits of hours at the edges, whose visitors may be in the rest
 with counted as (
   select visits, bots from visit_days where link_id = $1 and day >= $2 and day < $3
   union all
@@ -65,19 +83,32 @@ with counted as (
   select (not bot)::integer, bot::integer from visits where link_id = $1 and at >= $8 and at < $9
   union all
   select (not bot)::integer, bot::integer from visits where link_id = $1 and at >= $10 and at < $11
+),
+met as (
+  select sum(visitors) as visitors from visit_days where link_id = $1 and day >= $2 and day < $3
+  union all
+  select sum(visitors) from visit_arrivals where link_id = $1 and hour >= $4 and hour < $5 and last_here < $4
+  union all
+  select sum(visitors) from visit_arrivals where link_id = $1 and hour >= $6 and hour < $7 and last_here < $6
+  union all
+  select count(*) from (
+    select $12::integer as day, visitor from visits
+    where link_id = $1 and at >= $8 and at < $9 and not bot and visitor <> '' and coalesce((
+      select hours from visit_visitors as known
+      where known.link_id = $1 and known.day = $12 and known.visitor = visits.visitor
+    ), 0) & $13::integer = 0
+    union
+    select $14::integer, visitor from visits
+    where link_id = $1 and at >= $10 and at < $11 and not bot and visitor <> '' and coalesce((
+      select hours from visit_visitors as known
+      where known.link_id = $1 and known.day = $14 and known.visitor = visits.visitor
+    ), 0) & $15::integer = 0
+  ) as others
 )
 select
   coalesce(sum(visits), 0)::bigint as visits,
   coalesce(sum(bots), 0)::bigint as bots,
-  (select coalesce(sum(visitors), 0) from visit_days where link_id = $1 and day >= $2 and day < $3)::bigint
-  + (
-    select count(distinct visitor) from visits
-    where link_id = $1 and at >= $12 and at < $13 and not bot and visitor <> ''
-  )
-  + (
-    select count(distinct visitor) from visits
-    where link_id = $1 and at >= $14 and at < $15 and not bot and visitor <> ''
-  ) as visitors
+  (select coalesce(sum(visitors), 0) from met)::bigint as visitors
 from counted;
 
 -- series: the same pieces, each with the hour that it begins in
@@ -93,33 +124,47 @@ union all
 select $13::integer, count(*) filter (where not bot), count(*) filter (where bot) from visits
 where link_id = $1 and at >= $10 and at < $11;
 
--- top: whole days by known value; what these leave of all visits of those days is unknown; and visits at the edges
-with known as (
+-- top: whole hours by known value, from stretches, days and hours that are added or taken away; what these leave of all
+-- visits of those hours is unknown; and visits at the edges
+with pieces as (
   select value, visits from visit_values
-  where link_id = $1 and dimension = $2 and days = 32 and period >= $3 and period < $4
+  where link_id = $1 and dimension = $2 and hours = 768 and period >= $3 and period < $4
   union all
-  select value, visits from visit_values
-  where link_id = $1 and dimension = $2 and days = 1 and period >= $5 and period < $6
+  select value, visits * $7::integer from visit_values
+  where link_id = $1 and dimension = $2 and hours = 24 and period >= $5 and period < $6
   union all
-  select value, visits from visit_values
-  where link_id = $1 and dimension = $2 and days = 1 and period >= $7 and period < $8
+  select value, visits * $10::integer from visit_values
+  where link_id = $1 and dimension = $2 and hours = 24 and period >= $8 and period < $9
+  union all
+  select value, visits * $13::integer from visit_values
+  where link_id = $1 and dimension = $2 and hours = 1 and period >= $11 and period < $12
+  union all
+  select value, visits * $16::integer from visit_values
+  where link_id = $1 and dimension = $2 and hours = 1 and period >= $14 and period < $15
+),
+known as materialized (
+  select value, sum(visits)::bigint as visits from pieces group by value
 ),
 counted as (
   select value, visits from known
   union all
   select '' collate "C", -visits from known
   union all
-  select '' collate "C", visits from visit_days where link_id = $1 and day >= $9 and day < $10
+  select '' collate "C", visits from visit_days where link_id = $1 and day >= $17 and day < $18
   union all
-  select {column} collate "C", 1 from visits where link_id = $1 and at >= $11 and at < $12 and not bot
+  select '' collate "C", visits from visit_hours where link_id = $1 and hour >= $19 and hour < $20
   union all
-  select {column} collate "C", 1 from visits where link_id = $1 and at >= $13 and at < $14 and not bot
+  select '' collate "C", visits from visit_hours where link_id = $1 and hour >= $21 and hour < $22
+  union all
+  select {column} collate "C", 1 from visits where link_id = $1 and at >= $23 and at < $24 and not bot
+  union all
+  select {column} collate "C", 1 from visits where link_id = $1 and at >= $25 and at < $26 and not bot
 )
 select value, sum(visits)::bigint as visits from counted
 group by value
 having sum(visits) > 0
 order by sum(visits) desc, value
-limit $15;
+limit $27;
 
 -- events: of a link, oldest first
 select id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country from visits
@@ -179,18 +224,18 @@ delete from visit_visitors where link_id = any($1::text[]) and day >= $2 and day
 -- clear_hours: of some links
 delete from visit_hours where link_id = any($1::text[]) and hour >= $2 and hour < $3;
 
--- clear_values: of some links
-delete from visit_values
-where link_id = any($1::text[]) and dimension = any($2::text[]) and days = 1 and period >= $3 and period < $4;
+-- clear_arrivals: of some links
+delete from visit_arrivals where link_id = any($1::text[]) and hour >= $2 and hour < $3;
 
--- clear_stretches: of some links
+-- clear_values: of some links, for periods of one length
 delete from visit_values
-where link_id = any($1::text[]) and dimension = any($2::text[]) and days = 32 and period >= $3 and period < $4;
+where link_id = any($1::text[]) and dimension = any($2::text[]) and hours = $3 and period >= $4 and period < $5;
 
 -- add_up_stretches: from the days that stay
-insert into visit_values (link_id, dimension, days, period, value, visits)
-select link_id, dimension, 32, period >> 5, value, sum(visits) from visit_values
-where link_id = any($1::text[]) and dimension = any($2::text[]) and days = 1 and period >= $3 and period < $4
+insert into visit_values (link_id, dimension, hours, period, value, visits)
+select link_id, dimension, 768, period >> 5, value, sum(visits) from visit_values
+where link_id = any($1::text[]) and dimension = any($2::text[]) and hours = 24
+  and period >= 32 * $3::integer and period < 32 * $4::integer
 group by link_id, dimension, period >> 5, value;
 
 -- add_up_totals: from the days that stay
@@ -210,3 +255,8 @@ select
   id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country, browser, device, system, bot
 from visits
 where link_id = any($1::text[]) and at >= $2 and at < $3;
+
+-- how_many: events of some links, as far as it matters
+select count(*) from (
+  select from visits where link_id = any($1::text[]) and at >= $2 and at < $3 limit $4
+) as found;

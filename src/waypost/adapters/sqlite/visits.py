@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -14,6 +13,7 @@ from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteDatabase
 from waypost.adapters.visit_rows import (
     COLUMN_OF,
+    COUNTED_AT_A_TIME,
     EVENTS_AT_A_TIME,
     LINKS_AT_A_TIME,
     buckets_of,
@@ -21,17 +21,29 @@ from waypost.adapters.visit_rows import (
     row_of,
     visit_of,
 )
-from waypost.sharing.visits.spans import DAY, FIRST_DAY, HOUR, LAST_DAY, Range, cover, cover_by, from_us, to_us, windows
+from waypost.sharing.visits.arrivals import arrive
+from waypost.sharing.visits.spans import (
+    DAY,
+    DAY_HOURS,
+    FIRST_DAY,
+    HOUR,
+    LAST_DAY,
+    STRETCH,
+    Range,
+    by_value,
+    cover,
+    cover_by,
+    from_us,
+    single_days,
+    stretches_of,
+    to_us,
+    windows,
+)
 from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, Step
 from waypost.sharing.visits.tally import Event, Tally, read_agents, totals
 from waypost.sharing.visits.visit import Visit
 
 SQL = load_queries(__package__, "visits.sql")
-
-_CLEARING = (
-    *("clear_days", "clear_visitors", "clear_hours", "clear_values", "clear_stretches"),
-    *("add_up_stretches", "add_up_totals"),
-)
 
 
 class SqliteVisitStore:
@@ -57,7 +69,7 @@ class SqliteVisitStore:
 
     async def totals(self, link_id: str, span: Span) -> Counted:
         asked = cover(span)
-        ranges = (asked.days, *asked.hours, *asked.moments, *asked.parts)
+        ranges = (asked.days, *asked.hours, *asked.moments, *map(asked.beside, asked.moments))
         [row] = await self._fetch("totals", (link_id, *_flat(ranges)))
         return Counted(row["visits"], row["visitors"], row["bots"])
 
@@ -68,8 +80,9 @@ class SqliteVisitStore:
         return buckets_of(await self._fetch("series", (link_id, *_flat(ranges), *hours)), step)
 
     async def top(self, link_id: str, span: Span, dimension: str, limit: int) -> Sequence[tuple[str, int]]:
-        asked = cover(span)
-        ranges = (asked.stretches, *asked.spare_days, asked.days, *asked.parts)
+        asked, periods = cover(span), by_value(span)
+        pieces = (periods.stretches, *periods.days, *periods.hours)
+        ranges = (*pieces, asked.days, *asked.hours, *asked.moments)
         sql = SQL["top"].replace("{column}", COLUMN_OF[dimension])
         arguments = (link_id, dimension, *_flat(ranges), limit)
         rows = await self._database.read(lambda c: c.execute(sql, arguments).fetchall())
@@ -101,35 +114,62 @@ class SqliteVisitStore:
         counted, after = 0, ""
         while rows := await self._fetch("links", {"after": after, "limit": LINKS_AT_A_TIME}):
             links = [row["link_id"] for row in rows]
-            [ages] = await self._fetch("ages")
-            for window in windows(*(None if age is None else from_us(age) for age in ages)):
-                counted += await self._database.write(partial(_count_again, links=links, window=window))
+            async for days in self._windows(links):
+                counted += await self._database.write(partial(_count_again, links=links, days=days))
                 on_progress(counted)
             after = links[-1]
         return counted
+
+    async def _windows(self, links: Sequence[str]) -> AsyncIterator[Range]:
+        """Few days at a time where there are many events, so that others who write need not wait long."""
+        [ages] = await self._fetch("ages")
+        oldest, newest = (None if age is None else from_us(age) for age in ages)
+        for window in windows(oldest, newest):
+            asked = {"links": _json(links), "limit": COUNTED_AT_A_TIME + 1} | _moments(window)
+            [(found,)] = await self._fetch("how_many", asked)
+            for days in single_days(window, oldest, newest) if found > COUNTED_AT_A_TIME else [window]:
+                yield days
 
     async def _fetch(self, name: str, arguments: Any = ()) -> list[sqlite3.Row]:
         return await self._database.read(lambda c: c.execute(SQL[name], arguments).fetchall())
 
 
-def _count_again(tx: sqlite3.Connection, links: Sequence[str], window: Range) -> int:
+def _count_again(tx: sqlite3.Connection, links: Sequence[str], days: Range) -> int:
     [forgotten] = tx.execute(SQL["forgotten"]).fetchone()
-    first, last = max(window[0], -(-forgotten // DAY)), window[1]
+    first, last = max(days[0], -(-forgotten // DAY)), days[1]
     if first >= last:
         return 0
-    asked = {"links": _json(links), "dimensions": _json(DIMENSIONS), "window": window[0], "first": first, "last": last}
-    for name in _CLEARING:
+    _clear(tx, _json(links), (first, last))
+    found, counted = tx.execute(SQL["all_of"], {"links": _json(links)} | _moments((first, last))), 0
+    while rows := found.fetchmany(COUNTED_AT_A_TIME):
+        _count(tx, Tally(event_of(row, from_us(row["at"])) for row in rows))
+        counted += len(rows)
+    return counted
+
+
+def _clear(tx: sqlite3.Connection, links: str, days: Range) -> None:
+    """Drop what was counted of some days; what was counted of others stays in sums of both."""
+    hours, stretches = (days[0] * DAY_HOURS, days[1] * DAY_HOURS), stretches_of(days)
+    asked = {"links": links, "dimensions": _json(DIMENSIONS), "first": days[0], "last": days[1]}
+    asked |= {"first_hour": hours[0], "last_hour": hours[1]}
+    asked |= {"first_stretch": stretches[0], "last_stretch": stretches[1]}
+    for name in ("clear_days", "clear_visitors", "clear_hours", "clear_arrivals"):
         tx.execute(SQL[name], asked)
-    found = tx.execute(SQL["all_of"], asked | {"start": first * DAY, "end": last * DAY})
-    tally = Tally(event_of(row, from_us(row["at"])) for row in found)
-    _count(tx, tally)
-    return tally.events
+    for length, (first, last) in ((1, hours), (DAY_HOURS, days), (DAY_HOURS * STRETCH, stretches)):
+        tx.execute(SQL["clear_values"], asked | {"hours": length, "first_period": first, "last_period": last})
+    for name in ("add_up_stretches", "add_up_totals"):
+        tx.execute(SQL[name], asked)
 
 
 def _count(tx: sqlite3.Connection, tally: Tally) -> None:
     """Add to what was counted."""
-    met = (row for row in tally.visitors() if tx.execute(SQL["meet"], row).rowcount)
-    days = tally.days(Counter((link, day) for link, day, _ in met))
+    visitors = tally.visitors()
+    known = {row[:3]: hours for row in visitors for (hours,) in tx.execute(SQL["seen"], row[:3])}
+    arrivals = arrive(visitors, known)
+    tx.executemany(SQL["see"], arrivals.seen)
+    tx.executemany(SQL["count_arrivals"], arrivals.counted)
+    tx.executemany(SQL["drop_arrivals"], [row[:3] for row in arrivals.counted if row[3] < 0])
+    days = tally.days(arrivals.new)
     tx.executemany(SQL["count_totals"], totals(days))
     tx.executemany(SQL["count_days"], days)
     tx.executemany(SQL["count_hours"], tally.hours())
@@ -141,7 +181,11 @@ def _row(event: Event) -> tuple[Any, ...]:
     return (visit_id, link_id, to_us(at), *rest)
 
 
-def _flat(ranges: Iterable[Range]) -> list[int]:
+def _moments(days: Range) -> dict[str, int]:
+    return {"start": days[0] * DAY, "end": days[1] * DAY}
+
+
+def _flat(ranges: Iterable[Sequence[int]]) -> list[int]:
     return [number for each in ranges for number in each]
 
 

@@ -7,8 +7,19 @@ insert into visits (
 )
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
--- meet: somebody who was not here on that day yet
-insert into visit_visitors (link_id, day, visitor) values (?, ?, ?) on conflict do nothing;
+-- seen: in which hours of that day somebody was here
+select hours from visit_visitors where link_id = ? and day = ? and visitor = ?;
+
+-- see: somebody, in all hours of that day in which they were here
+insert into visit_visitors (link_id, day, visitor, hours) values (?, ?, ?, ?)
+on conflict do update set hours = excluded.hours;
+
+-- count_arrivals: add to what was counted
+insert into visit_arrivals (link_id, hour, last_here, visitors) values (?, ?, ?, ?)
+on conflict do update set visitors = visitors + excluded.visitors;
+
+-- drop_arrivals: where nobody is left
+delete from visit_arrivals where link_id = ? and hour = ? and last_here = ? and visitors = 0;
 
 -- count_totals: add to what was counted
 insert into visit_totals (link_id, visits, visitors, bots) values (?, ?, ?, ?)
@@ -25,13 +36,13 @@ insert into visit_hours (link_id, hour, visits, bots) values (?, ?, ?, ?)
 on conflict do update set visits = visits + excluded.visits, bots = bots + excluded.bots;
 
 -- count_values: add to what was counted
-insert into visit_values (link_id, dimension, days, period, value, visits) values (?, ?, ?, ?, ?, ?)
+insert into visit_values (link_id, dimension, hours, period, value, visits) values (?, ?, ?, ?, ?, ?)
 on conflict do update set visits = visits + excluded.visits;
 
 -- count: visits by people
 select link_id, visits from visit_totals where link_id in (select value from json_each(:links)) and visits > 0;
 
--- totals: whole days; hours of days at the edges; visits of hours at the edges; and visitors of days at the edges
+-- totals: whole days; hours of days at the edges; and visits of hours at the edges, whose visitors may be in the rest
 with counted as (
   select visits, bots from visit_days where link_id = ?1 and day >= ?2 and day < ?3
   union all
@@ -42,19 +53,32 @@ with counted as (
   select not bot, bot from visits where link_id = ?1 and at >= ?8 and at < ?9
   union all
   select not bot, bot from visits where link_id = ?1 and at >= ?10 and at < ?11
+),
+met as (
+  select sum(visitors) as visitors from visit_days where link_id = ?1 and day >= ?2 and day < ?3
+  union all
+  select sum(visitors) from visit_arrivals where link_id = ?1 and hour >= ?4 and hour < ?5 and last_here < ?4
+  union all
+  select sum(visitors) from visit_arrivals where link_id = ?1 and hour >= ?6 and hour < ?7 and last_here < ?6
+  union all
+  select count(*) from (
+    select ?12 as day, visitor from visits
+    where link_id = ?1 and at >= ?8 and at < ?9 and not bot and visitor <> '' and not exists (
+      select 1 from visit_visitors as known
+      where known.link_id = ?1 and known.day = ?12 and known.visitor = visits.visitor and known.hours & ?13
+    )
+    union
+    select ?14, visitor from visits
+    where link_id = ?1 and at >= ?10 and at < ?11 and not bot and visitor <> '' and not exists (
+      select 1 from visit_visitors as known
+      where known.link_id = ?1 and known.day = ?14 and known.visitor = visits.visitor and known.hours & ?15
+    )
+  )
 )
 select
   coalesce(sum(visits), 0) as visits,
   coalesce(sum(bots), 0) as bots,
-  (select coalesce(sum(visitors), 0) from visit_days where link_id = ?1 and day >= ?2 and day < ?3)
-  + (
-    select count(distinct visitor) from visits
-    where link_id = ?1 and at >= ?12 and at < ?13 and not bot and visitor <> ''
-  )
-  + (
-    select count(distinct visitor) from visits
-    where link_id = ?1 and at >= ?14 and at < ?15 and not bot and visitor <> ''
-  ) as visitors
+  (select coalesce(sum(visitors), 0) from met) as visitors
 from counted;
 
 -- series: the same pieces, each with the hour that it begins in
@@ -68,33 +92,47 @@ select ?12, coalesce(sum(not bot), 0), coalesce(sum(bot), 0) from visits where l
 union all
 select ?13, coalesce(sum(not bot), 0), coalesce(sum(bot), 0) from visits where link_id = ?1 and at >= ?10 and at < ?11;
 
--- top: whole days by known value; what these leave of all visits of those days is unknown; and visits at the edges
-with known as (
+-- top: whole hours by known value, from stretches, days and hours that are added or taken away; what these leave of all
+-- visits of those hours is unknown; and visits at the edges
+with pieces as (
   select value, visits from visit_values
-  where link_id = ?1 and dimension = ?2 and days = 32 and period >= ?3 and period < ?4
+  where link_id = ?1 and dimension = ?2 and hours = 768 and period >= ?3 and period < ?4
   union all
-  select value, visits from visit_values
-  where link_id = ?1 and dimension = ?2 and days = 1 and period >= ?5 and period < ?6
+  select value, visits * ?7 from visit_values
+  where link_id = ?1 and dimension = ?2 and hours = 24 and period >= ?5 and period < ?6
   union all
-  select value, visits from visit_values
-  where link_id = ?1 and dimension = ?2 and days = 1 and period >= ?7 and period < ?8
+  select value, visits * ?10 from visit_values
+  where link_id = ?1 and dimension = ?2 and hours = 24 and period >= ?8 and period < ?9
+  union all
+  select value, visits * ?13 from visit_values
+  where link_id = ?1 and dimension = ?2 and hours = 1 and period >= ?11 and period < ?12
+  union all
+  select value, visits * ?16 from visit_values
+  where link_id = ?1 and dimension = ?2 and hours = 1 and period >= ?14 and period < ?15
+),
+known as materialized (
+  select value, sum(visits) as visits from pieces group by value
 ),
 counted as (
   select value, visits from known
   union all
   select '', -visits from known
   union all
-  select '', visits from visit_days where link_id = ?1 and day >= ?9 and day < ?10
+  select '', visits from visit_days where link_id = ?1 and day >= ?17 and day < ?18
   union all
-  select {column}, 1 from visits where link_id = ?1 and at >= ?11 and at < ?12 and not bot
+  select '', visits from visit_hours where link_id = ?1 and hour >= ?19 and hour < ?20
   union all
-  select {column}, 1 from visits where link_id = ?1 and at >= ?13 and at < ?14 and not bot
+  select '', visits from visit_hours where link_id = ?1 and hour >= ?21 and hour < ?22
+  union all
+  select {column}, 1 from visits where link_id = ?1 and at >= ?23 and at < ?24 and not bot
+  union all
+  select {column}, 1 from visits where link_id = ?1 and at >= ?25 and at < ?26 and not bot
 )
 select value, sum(visits) as visits from counted
 group by value
 having sum(visits) > 0
 order by sum(visits) desc, value
-limit ?15;
+limit ?27;
 
 -- events: of a link, oldest first
 select id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country from visits
@@ -150,23 +188,22 @@ where link_id in (select value from json_each(:links)) and day >= :first and day
 
 -- clear_hours: of some links
 delete from visit_hours
-where link_id in (select value from json_each(:links)) and hour >= 24 * :first and hour < 24 * :last;
+where link_id in (select value from json_each(:links)) and hour >= :first_hour and hour < :last_hour;
 
--- clear_values: of some links
+-- clear_arrivals: of some links
+delete from visit_arrivals
+where link_id in (select value from json_each(:links)) and hour >= :first_hour and hour < :last_hour;
+
+-- clear_values: of some links, for periods of one length
 delete from visit_values
 where link_id in (select value from json_each(:links)) and dimension in (select value from json_each(:dimensions))
-  and days = 1 and period >= :first and period < :last;
-
--- clear_stretches: of some links
-delete from visit_values
-where link_id in (select value from json_each(:links)) and dimension in (select value from json_each(:dimensions))
-  and days = 32 and period >= :window / 32 and period < :last / 32;
+  and hours = :hours and period >= :first_period and period < :last_period;
 
 -- add_up_stretches: from the days that stay
-insert into visit_values (link_id, dimension, days, period, value, visits)
-select link_id, dimension, 32, period >> 5, value, sum(visits) from visit_values
+insert into visit_values (link_id, dimension, hours, period, value, visits)
+select link_id, dimension, 768, period >> 5, value, sum(visits) from visit_values
 where link_id in (select value from json_each(:links)) and dimension in (select value from json_each(:dimensions))
-  and days = 1 and period >= :window and period < :last
+  and hours = 24 and period >= 32 * :first_stretch and period < 32 * :last_stretch
 group by link_id, dimension, period >> 5, value;
 
 -- add_up_totals: from the days that stay
@@ -183,3 +220,10 @@ select
   id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country, browser, device, system, bot
 from visits
 where link_id in (select value from json_each(:links)) and at >= :start and at < :end;
+
+-- how_many: events of some links, as far as it matters
+select count(*) from (
+  select 1 from visits
+  where link_id in (select value from json_each(:links)) and at >= :start and at < :end
+  limit :limit
+);

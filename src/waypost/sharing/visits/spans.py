@@ -14,6 +14,7 @@ from waypost.sharing.visits.store import Span, Step
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
 STRETCH = 32
+DAY_HOURS = 24
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -24,6 +25,9 @@ LAST_DAY = ((datetime.max.replace(tzinfo=UTC) - _EPOCH).days // STRETCH + 1) * S
 # From a number on, until just before another.
 Range = tuple[int, int]
 NOTHING: Range = (0, 0)
+# The same, and whether it is to be added (1) or taken away (-1).
+Piece = tuple[int, int, int]
+NO_PIECE: Piece = (0, 0, 1)
 
 
 def to_us(moment: datetime) -> int:
@@ -34,34 +38,34 @@ def from_us(value: int) -> datetime:
     return _EPOCH + value * _MICROSECOND
 
 
-class Cover(msgspec.Struct, frozen=True):
-    """A span, put together from what was counted. Everything in it is in exactly one of days, hours and moments.
+class ByValue(msgspec.Struct, frozen=True):
+    """The whole hours of a span once more, from as few periods as will do: each has a row for each value."""
 
-    The same days are also in exactly one of stretches and spare days; and parts are what days leave over.
-    """
+    stretches: Range
+    days: tuple[Piece, Piece]
+    hours: tuple[Piece, Piece]
+
+
+class Cover(msgspec.Struct, frozen=True):
+    """A span, put together from what was counted. Everything in it is in exactly one of days, hours and moments."""
 
     days: Range
     hours: tuple[Range, Range]
-    # In microseconds: what is left of hours at both ends, and of days.
+    # In microseconds: what is left of hours at both ends.
     moments: tuple[Range, Range]
-    parts: tuple[Range, Range]
-    stretches: Range
-    spare_days: tuple[Range, Range]
+
+    def beside(self, moments: Range) -> tuple[int, int]:
+        """The day that these are of, and which other hours of it are in the span, as bits."""
+        day = moments[0] // DAY
+        first = day * DAY_HOURS
+        bits = (hour - first for start, end in self.hours for hour in range(start, end))
+        return day, sum(1 << bit for bit in bits if 0 <= bit < DAY_HOURS)
 
 
 def cover(span: Span) -> Cover:
-    start, end = _bounds(span)
-    days, parts = _cut((start, end), DAY)
-    cuts = [_cut(part, HOUR) for part in parts]
-    stretches, spare_days = _cut(days, STRETCH)
-    return Cover(
-        days,
-        _two(hours for hours, _ in cuts),
-        _two(moment for _, rest in cuts for moment in rest),
-        _two(parts),
-        stretches,
-        _two(spare_days),
-    )
+    hours, moments = _cut(_bounds(span), HOUR)
+    days, spare_hours = _cut(hours, DAY_HOURS)
+    return Cover(days, _two(spare_hours), _two(moments))
 
 
 def cover_by(step: Step, span: Span) -> Cover:
@@ -69,14 +73,38 @@ def cover_by(step: Step, span: Span) -> Cover:
     if step == "day":
         return cover(span)
     hours, moments = _cut(_bounds(span), HOUR)
-    return Cover(NOTHING, (hours, NOTHING), _two(moments), (NOTHING, NOTHING), NOTHING, (NOTHING, NOTHING))
+    return Cover(NOTHING, (hours, NOTHING), _two(moments))
+
+
+def by_value(span: Span) -> ByValue:
+    days, hour_pieces = _near(_cut(_bounds(span), HOUR)[0], DAY_HOURS)
+    stretches, day_pieces = _near(days, STRETCH)
+    return ByValue(stretches, day_pieces, hour_pieces)
 
 
 def windows(oldest: datetime | None, newest: datetime | None) -> Iterator[Range]:
     """Ranges of days, a stretch each, from one event to another. The outer ones reach to the ends of time."""
-    first, last = (to_us(event) // DAY if event else 0 for event in (oldest, newest))
-    starts = range((first // STRETCH + 1) * STRETCH, last + 1, STRETCH)
-    yield from zip((FIRST_DAY, *starts), (*starts, LAST_DAY), strict=True)
+    first, last = _days(oldest, newest)
+    yield from _split((FIRST_DAY, LAST_DAY), range((first // STRETCH + 1) * STRETCH, last + 1, STRETCH))
+
+
+def single_days(window: Range, oldest: datetime | None, newest: datetime | None) -> Iterator[Range]:
+    """A window, a day at a time; before the first event and after the last, all days at once."""
+    first, last = _days(oldest, newest)
+    yield from _split(window, range(max(window[0], first) + 1, min(window[1], last + 1)))
+
+
+def stretches_of(days: Range) -> Range:
+    """Those that any of the days is in."""
+    return days[0] // STRETCH, -(-days[1] // STRETCH)
+
+
+def _days(*moments: datetime | None) -> list[int]:
+    return [to_us(moment) // DAY if moment else 0 for moment in moments]
+
+
+def _split(wanted: Range, starts: range) -> Iterator[Range]:
+    yield from zip((wanted[0], *starts), (*starts, wanted[1]), strict=True)
 
 
 def _bounds(span: Span) -> Range:
@@ -97,8 +125,20 @@ def _cut(wanted: Range, size: int) -> tuple[Range, list[Range]]:
     return (first, last), [part for part in rest if part[0] < part[1]]
 
 
-def _two(ranges: "Iterator[Range] | list[Range]") -> tuple[Range, Range]:
+def _near(wanted: Range, size: int) -> tuple[Range, tuple[Piece, Piece]]:
+    """The units that come nearest to it, and by which pieces these are too short (1) or too long (-1)."""
+    start, end = wanted
+    first, last = ((each + size // 2) // size for each in wanted)
+    if first >= last:
+        return NOTHING, ((start, end, 1), NO_PIECE)
+    return (first, last), (_gap(start, first * size), _gap(last * size, end))
+
+
+def _gap(start: int, end: int) -> Piece:
+    return (start, end, 1) if start <= end else (end, start, -1)
+
+
+def _two(ranges: list[Range]) -> tuple[Range, Range]:
     """Statements take two of each; there are never more."""
-    found = [each for each in ranges if each[0] < each[1]]
-    first, second, *_ = (*found, NOTHING, NOTHING)
+    first, second, *_ = (*ranges, NOTHING, NOTHING)
     return first, second

@@ -101,6 +101,8 @@ def _refuse_long(asked: Asked) -> None:
 
 
 def _refuse_odd_hours(asked: Asked, buckets: Iterable[Bucket]) -> None:
+    if asked.zone is UTC:
+        return
     for moment in (asked.start or asked.created_at, asked.span.end or asked.now, *(bucket.at for bucket in buckets)):
         offset = moment.astimezone(asked.zone).utcoffset()
         if offset is None or offset % _HOUR:
@@ -111,7 +113,9 @@ def _refuse_odd_hours(asked: Asked, buckets: Iterable[Bucket]) -> None:
             )
 
 
-def _shown_in(buckets: Iterable[Bucket], zone: tzinfo) -> list[Bucket]:
+def _shown_in(buckets: Sequence[Bucket], zone: tzinfo) -> Sequence[Bucket]:
+    if zone is UTC:
+        return buckets
     return [Bucket(bucket.at.astimezone(zone), bucket.visits, bucket.bots) for bucket in buckets]
 
 

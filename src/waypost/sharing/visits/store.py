@@ -50,7 +50,7 @@ class VisitStore(Protocol):
     async def totals(self, link_id: str, span: Span) -> Counted:
         """Exact for any span: whole days and hours come from projections, the edges from events.
 
-        Where events were dropped, what is left of an hour (of a day, for visitors) at an edge counts for nothing.
+        Where events were dropped, what is left of an hour at an edge counts for nothing.
         """
         ...
 

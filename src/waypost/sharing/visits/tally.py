@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from waypost.sharing.visits.agents import classify
-from waypost.sharing.visits.spans import DAY, HOUR, STRETCH, to_us
+from waypost.sharing.visits.spans import DAY_HOURS, HOUR, STRETCH, to_us
 from waypost.sharing.visits.visit import Visit
 
-_HOURS = DAY // HOUR
+# How many hours each period has that visits are counted for by value.
+_PERIODS = (1, DAY_HOURS, DAY_HOURS * STRETCH)
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -41,38 +42,35 @@ def read_agents(visits: Iterable[Visit]) -> list[Event]:
 
 
 class Tally:
-    """Adds events up to the rows that a store adds to its own. Rows are sorted by what tells them apart."""
+    """Adds events up to the rows that a store adds to its own. Rows that are near each other there are so here."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.events = 0
         self._visits: Counter[tuple[str, int]] = Counter()
         self._bots: Counter[tuple[str, int]] = Counter()
         self._values: Counter[tuple[str, str, int, str]] = Counter()
-        self._visitors: set[tuple[str, int, str]] = set()
-        self.add(events)
-
-    def add(self, events: Iterable[Event]) -> None:
+        self._visitors: defaultdict[tuple[str, int, str], int] = defaultdict(int)
         for event in events:
             self._add(event)
 
     def _add(self, event: Event) -> None:
         self.events += 1
-        at, link = to_us(event.visit.at), event.visit.link_id
+        hour, link = to_us(event.visit.at) // HOUR, event.visit.link_id
         if event.is_bot:
-            self._bots[link, at // HOUR] += 1
+            self._bots[link, hour] += 1
             return
-        self._visits[link, at // HOUR] += 1
-        day = at // DAY
+        self._visits[link, hour] += 1
         if event.visit.visitor:
-            self._visitors.add((link, day, event.visit.visitor))
+            day, of_day = divmod(hour, DAY_HOURS)
+            self._visitors[link, day, event.visit.visitor] |= 1 << of_day
         for dimension, value in event.values():
             # What is unknown has no row: it is what the others leave of all visits.
             if value:
-                self._values[link, dimension, day, value] += 1
+                self._values[link, dimension, hour, value] += 1
 
-    def visitors(self) -> Sequence[tuple[str, int, str]]:
-        """Link, day, visitor."""
-        return sorted(self._visitors)
+    def visitors(self) -> Sequence[tuple[str, int, str, int]]:
+        """Link, day, visitor, and the hours of that day in which they were seen, as bits."""
+        return [(*key, hours) for key, hours in sorted(self._visitors.items())]
 
     def hours(self) -> Sequence[tuple[str, int, int, int]]:
         """Link, hour, visits, bots."""
@@ -82,18 +80,18 @@ class Tally:
         """Link, day, visits, visitors, bots. The store knows how many visitors of a link and day are new to it."""
         days: defaultdict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
         for link, hour, visits, bots in self.hours():
-            counted = days[link, hour // _HOURS]
+            counted = days[link, hour // DAY_HOURS]
             counted[0] += visits
             counted[1] += bots
         return [(*key, visits, visitors.get(key, 0), bots) for key, (visits, bots) in days.items()]
 
     def values(self) -> Sequence[tuple[str, str, int, int, str, int]]:
-        """Link, dimension, days in the period, the period's number, value, visits."""
-        counted: Counter[tuple[str, str, int, int, str]] = Counter()
-        for (link, dimension, day, value), visits in self._values.items():
-            counted[link, dimension, 1, day, value] = visits
-            counted[link, dimension, STRETCH, day // STRETCH, value] += visits
-        return [(*key, visits) for key, visits in sorted(counted.items())]
+        """Link, dimension, hours in the period, the period's number, value, visits."""
+        counted: defaultdict[tuple[str, str, int, int, str], int] = defaultdict(int)
+        for (link, dimension, hour, value), visits in sorted(self._values.items()):
+            for length in _PERIODS:
+                counted[link, dimension, length, hour // length, value] += visits
+        return [(*key, visits) for key, visits in counted.items()]
 
 
 def totals(days: Iterable[tuple[str, int, int, int, int]]) -> Sequence[tuple[str, int, int, int]]:

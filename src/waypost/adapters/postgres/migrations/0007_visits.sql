@@ -53,26 +53,38 @@ create table visit_hours (
 )
 with (fillfactor = 70);
 
--- Visits by people, by day and by stretch, for each known value of a dimension.
+-- Visits by people, by hour, day and stretch, for each known value of a dimension.
 create table visit_values (
   link_id text collate "C" not null,
   dimension text collate "C" not null,
-  -- How many days a period has: 1 or 32.
-  days smallint not null,
+  -- How many hours a period has: 1, 24 or 768.
+  hours smallint not null,
   period integer not null,
   value text collate "C" not null,
   visits bigint not null,
-  primary key (link_id, dimension, days, period, value)
+  primary key (link_id, dimension, hours, period, value)
 )
 with (fillfactor = 70);
 
--- Who was here on which day already.
+-- Who was here on which day already, and in which hours of it: a bit each.
 create table visit_visitors (
   link_id text collate "C" not null,
   day integer not null,
   visitor text collate "C" not null,
+  hours integer not null,
   primary key (link_id, day, visitor)
-);
+)
+with (fillfactor = 90);
+
+-- How many came in an hour, by the hour of that day in which they were last here; by the one before it, if in none.
+create table visit_arrivals (
+  link_id text collate "C" not null,
+  hour integer not null,
+  last_here integer not null,
+  visitors bigint not null,
+  primary key (link_id, hour, last_here)
+)
+with (fillfactor = 70);
 
 -- In microseconds since 1970: before that, events may be gone, and what was counted of them is all there is.
 insert into facts values ('visits-forgotten-before', '-9000000000000000000') on conflict do nothing;

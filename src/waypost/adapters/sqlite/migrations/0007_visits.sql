@@ -41,24 +41,34 @@ create table visit_hours (
   primary key (link_id, hour)
 ) strict, without rowid;
 
--- Visits by people, by day and by stretch, for each known value of a dimension.
+-- Visits by people, by hour, day and stretch, for each known value of a dimension.
 create table visit_values (
   link_id text not null,
   dimension text not null,
-  -- How many days a period has: 1 or 32.
-  days integer not null,
+  -- How many hours a period has: 1, 24 or 768.
+  hours integer not null,
   period integer not null,
   value text not null,
   visits integer not null,
-  primary key (link_id, dimension, days, period, value)
+  primary key (link_id, dimension, hours, period, value)
 ) strict, without rowid;
 
--- Who was here on which day already.
+-- Who was here on which day already, and in which hours of it: a bit each.
 create table visit_visitors (
   link_id text not null,
   day integer not null,
   visitor text not null,
+  hours integer not null,
   primary key (link_id, day, visitor)
+) strict, without rowid;
+
+-- How many came in an hour, by the hour of that day in which they were last here; by the one before it, if in none.
+create table visit_arrivals (
+  link_id text not null,
+  hour integer not null,
+  last_here integer not null,
+  visitors integer not null,
+  primary key (link_id, hour, last_here)
 ) strict, without rowid;
 
 -- In microseconds since 1970: before that, events may be gone, and what was counted of them is all there is.

@@ -13,6 +13,7 @@ from support.links import NOON, TARGET, a_link
 from support.stores import LINK_BACKENDS, Backend, open_backend
 from waypost.adapters import link_rows
 from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken
+from waypost.sharing.links.rights import is_held
 from waypost.sharing.links.store import LinkStore, Position, Wanted
 
 pytestmark = pytest.mark.anyio
@@ -206,6 +207,17 @@ async def test_no_password_is_ever_written_into_the_history_or_an_event(backend:
     ]
     assert passwords == [(None, "***"), ("***", "***"), ("***", None)]
     assert not [event for event in await backend.stores.outbox.waiting(10) if b"argon2" in bytes(event.data)]
+
+
+async def test_who_disabled_a_link_is_found_in_its_history(links: LinkStore) -> None:
+    for number, (disabler, is_by_admin) in enumerate((("key:ada", False), ("key:root", True), ("local", True)), 1):
+        off = a_link(f"otter-{number}x", number, owner="ada")
+        await links.add(off, "key:ada")
+        for by, changes in ((disabler, {"disabled": True}), ("key:ada", {"title": "mine"})):
+            off = edited(off, **changes)
+            await links.edit(off, by)
+        assert await is_held(links, off) is is_by_admin
+        assert not await is_held(links, off, disabler)
 
 
 async def test_an_event_tells_what_a_keeper_of_copies_must_know(backend: Backend, links: LinkStore) -> None:

@@ -31,6 +31,15 @@ def test_an_unknown_source(processes: Processes) -> None:
     assert "Did you mean ocm?" in done.stderr
 
 
+@pytest.mark.parametrize(("setting", "choice"), [("LANGUAGE", "de, en, pl"), ("THEME", "animals, ")])
+def test_an_unknown_language_or_theme_of_phrases(processes: Processes, setting: str, choice: str) -> None:
+    variable = f"WAYPOST_LINKS_{setting}"
+    done = processes.run("serve", "links", "--port", "0", env={variable: "xx"})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"links.{setting.lower()} ({variable}): " in done.stderr
+    assert choice in done.stderr
+
+
 def test_an_unreachable_provider(processes: Processes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"

@@ -47,6 +47,16 @@ async def test_a_links_whole_life(links: Service) -> None:
     assert_problem(await links.get(f"/v1/links/{phrase}", key=key), 404, "unknown-link")
 
 
+@pytest.mark.parametrize("key", [{}, {"Idempotency-Key": "k"}])
+async def test_all_or_nothing_tells_all_that_is_wrong(links: Service, key: dict[str, str]) -> None:
+    await links.make(phrase="otter")
+    wrong = [b"nonsense", {"target": TARGET, "phrase": "otter"}, {"target": "ftp://example.org"}]
+    twice = [{"target": TARGET, "phrase": "new-here"}, {"target": TARGET, "phrase": "New Here"}]
+    refused = await links.send_lines({"target": TARGET}, *wrong, *twice, query="?atomic=true", headers=key)
+    assert [line["line"] for line in assert_problem(refused, 409, "bulk-refused")["lines"]] == [2, 3, 4, 6]
+    assert [link["phrase"] for link in (await links.get("/v1/links")).json()["links"]] == ["otter"]
+
+
 async def test_many_links_and_their_pages(links: Service) -> None:
     wishes = [{"target": f"{TARGET}{number}", "title": f"n{number % 2}", "tags": ["t"]} for number in range(1200)]
     once = {"Idempotency-Key": "k"}

@@ -47,6 +47,7 @@ LINKS = [
     a_link("limited", 10, max_visits=10**9),
     a_link("used-up", 11, max_visits=0),
     a_link("collections-of-art", 12),
+    a_link("a-place", 13, target="/collections/places/items/13", place_id="13"),
 ]
 
 
@@ -189,6 +190,7 @@ TAKES: list[tuple[str, tuple[str, ...]]] = [
     ("expiring", ("Connection: keep-alive", "DNT: 1")),
     ("Summer_Party", ("Referer: https://news.example/",)),
     ("collections-of-art", ("X-Forwarded-For: 203.0.113.7",)),
+    ("a-place", ()),
 ]
 LEAVES: list[tuple[str, tuple[str, ...]]] = [
     ("gently-golden-otter?a=1", ()),

@@ -11,6 +11,7 @@ import pytest
 
 from support.links import TARGET
 from support.stores import Backend, open_backend
+from waypost.kernel.configuration import SettingError
 from waypost.kernel.errors import AskedWrongly, WaypostError
 from waypost.roles.authoring import make_author
 from waypost.sharing.links.author import Author, NoPhraseFree
@@ -57,6 +58,22 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 async def make(author: Author, **wish: Any) -> Link:
     return (await author.make(Draft(**{"target": TARGET, **wish}), "local")).link
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"links.language": "xx"}, r"links\.language \(flag\): there are no phrases in 'xx'; there are in de, en, pl"),
+        ({"links.theme": "animal"}, r"links\.theme \(flag\): .*'animal' in English; .*food.* Did you mean animals\?"),
+    ],
+)
+async def test_a_language_or_theme_that_is_set_and_unknown_is_refused_at_the_start(
+    tmp_path: Path, flags: dict[str, str], said: str
+) -> None:
+    async with open_backend("sqlite", tmp_path, flags) as backend:
+        with pytest.raises(SettingError, match=said) as refused:
+            make_author(backend.settings, backend.stores, block=10)
+    assert [refused.value.parameter] == list(flags)
 
 
 # One

@@ -14,10 +14,11 @@ from support.stores import Backend, open_backend
 from waypost.access.caller import ANONYMOUS, LOCAL, Caller
 from waypost.access.keys import make_key
 from waypost.kernel.errors import AskedWrongly
+from waypost.sharing.links import rights
 from waypost.sharing.links.editing import Changes, delete, edit
 from waypost.sharing.links.link import Link, LinkChanged, UnknownLink
 from waypost.sharing.links.passwords import fits_password
-from waypost.sharing.links.rights import Rights, open_edit_tokens
+from waypost.sharing.links.rights import DisabledByAdmin, Rights, open_edit_tokens
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.links.targets import TargetRefused, TargetRules
 
@@ -147,6 +148,80 @@ async def test_who_is_never_quick_enough_gives_up(links: LinkStore, monkeypatch:
     with pytest.raises(LinkChanged):
         await change(links, made, title="late")
     assert len(tries) == 5
+
+
+# What an administrator has disabled
+
+
+OWNER, ADMIN, OTHER_ADMIN = "key:0123456789ab", "key:aaaaaaaaaaaa", "key:bbbbbbbbbbbb"
+
+
+async def owned(links: LinkStore) -> Link:
+    made = a_link(owner=OWNER.removeprefix("key:"))
+    await links.add(made, OWNER)
+    return made
+
+
+async def switch(links: LinkStore, link: Link, by: str, *, off: bool, **changes: Any) -> Link:
+    is_admin = by in {ADMIN, OTHER_ADMIN}
+    return await edit(links, RULES, link, Changes(disabled=off, **changes), by, is_admin=is_admin)
+
+
+@pytest.mark.parametrize("admin", [ADMIN, "local"])
+async def test_what_an_administrator_has_disabled_only_one_enables(links: LinkStore, admin: str) -> None:
+    off = await switch(links, await owned(links), admin, off=True)
+    # Whatever its author does to it meanwhile.
+    for number in range(3):
+        off = await edit(links, RULES, off, Changes(title=f"{number}"), OWNER)
+    with pytest.raises(DisabledByAdmin, match="an administrator disabled"):
+        await switch(links, off, OWNER, off=False)
+    on = await switch(links, off, OTHER_ADMIN, off=False)
+    # And then it is its author's again.
+    off = await switch(links, on, OWNER, off=True)
+    assert not (await switch(links, off, OWNER, off=False)).disabled
+
+
+async def test_the_command_line_enables_what_any_administrator_has_disabled(links: LinkStore) -> None:
+    off = await switch(links, await owned(links), ADMIN, off=True)
+    assert not (await switch(links, off, "local", off=False)).disabled
+
+
+@pytest.mark.parametrize("admin", [ADMIN, "local"])
+async def test_an_administrator_who_disables_what_is_disabled_already_means_it(links: LinkStore, admin: str) -> None:
+    off = await switch(links, await owned(links), OWNER, off=True)
+    held = await switch(links, off, admin, off=True)
+    assert [each.by for each in await links.history(held.id)] == [OWNER, OWNER, admin]
+    assert await switch(links, held, admin, off=True) == held
+    with pytest.raises(DisabledByAdmin):
+        await switch(links, held, OWNER, off=False)
+
+
+async def test_who_was_slower_than_an_administrator_does_not_undo_it(links: LinkStore) -> None:
+    made = await owned(links)
+    off = await switch(links, made, OWNER, off=True)
+    await switch(links, off, ADMIN, off=True, title="phishing")
+    with pytest.raises(DisabledByAdmin):
+        await switch(links, off, OWNER, off=False)
+
+
+async def test_long_histories_are_searched_to_where_it_was_disabled(
+    links: LinkStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rights, "_AT_A_TIME", 3)
+    for disabler, is_refused in ((ADMIN, True), (OWNER, False)):
+        made = a_link(f"{disabler[4:]}-otter", ord(disabler[4]), owner=OWNER.removeprefix("key:"))
+        await links.add(made, OWNER)
+        off = await switch(links, made, disabler, off=True)
+        for number in range(10):
+            off = await edit(links, RULES, off, Changes(title=f"{number}"), OWNER)
+        assert await rights.is_held(links, off) is is_refused
+
+
+async def test_who_has_a_key_and_an_edit_token_may_undo_what_they_did(links: LinkStore) -> None:
+    made = a_link()
+    await links.add(made, "anonymous")
+    off = await switch(links, made, OWNER, off=True)
+    assert not (await switch(links, off, OWNER, off=False)).disabled
 
 
 # Rights

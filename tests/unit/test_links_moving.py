@@ -97,6 +97,28 @@ async def test_what_is_exported_can_be_imported_elsewhere(links: Service, tmp_pa
                 assert same[name] == document[name]
 
 
+@pytest.mark.parametrize("form", ["csv", "ndjson"])
+async def test_the_share_link_of_a_place_leads_to_that_place_wherever_it_is_imported(tmp_path: Path, form: Any) -> None:
+    async with link_service(tmp_path / "here", places=3) as links:
+        made = (await links.ask("POST", "/v1/places/sim:1/link")).json()
+        text = "".join([part async for part in export_links(links.settings, form)])
+    async with link_service(tmp_path / "there", {"public_url": "https://way.example.org"}, places=3) as links:
+        assert (await move(links, text)).refused == []
+        moved = (await links.get(f"/v1/links/{made['phrase']}")).json()
+        assert (moved["target"], moved["place_id"]) == (made["target"], made["place_id"])
+        followed = await links.get(f"/{made['phrase']}")
+        assert followed.headers["location"] == f"https://way.example.org{made['target']}"
+
+
+@pytest.mark.parametrize(
+    ("target", "place_id"),
+    [("/otter", "1"), ("//example.org/", "1"), ("/collections/places/items/1/../../x", "1/../../x")],
+)
+async def test_no_other_page_of_our_own_can_be_imported(links: Service, target: str, place_id: str) -> None:
+    [refused] = (await move(links, f"target,phrase,place_id\n{target},otter,{place_id}\n")).refused
+    assert refused.slug == "target-refused"
+
+
 async def test_pages_of_an_export_have_one_head(links: Service) -> None:
     await links.send_lines(*[{"target": TARGET}] * 1500)
     exported = "".join([part async for part in export_links(links.settings, "csv")])

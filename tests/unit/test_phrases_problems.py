@@ -87,6 +87,10 @@ def test_letters_with_accents_are_welcome() -> None:
         (language(nouns=("bekanie",)), "'bekanie' is not a word to say in front of everybody; leave it out"),
         (language(nouns=("pipi",)), "'pipi' is not a word to say in front of everybody; leave it out"),
         (
+            german(("klein", "nazi"), masculine="otter", feminine="maus"),
+            "'nazi' is not a word to say in front of everybody; leave it out",
+        ),
+        (
             language(agreement=Agreement(("any",), {"y": ("y",)})),
             "no ending in agreement.endings fits the adjective 'golden'; add one, or leave the word out",
         ),

@@ -180,7 +180,9 @@ def test_a_body_that_never_ends_is_not_read_to_the_end(app: ASGIApp) -> None:
 
 
 def test_a_body_that_does_not_arrive_is_not_waited_for(app: ASGIApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "_BODY_SECONDS", 0.05)
+    defaults = bounds.read_body.__kwdefaults__
+    assert defaults
+    monkeypatch.setitem(defaults, "seconds", 0.05)
 
     async def stalled() -> AsyncIterator[bytes]:
         yield b'{"text":'

@@ -1,7 +1,7 @@
 """Many links in one request: an answer for each line, in the order of the lines."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from support.link_service import NDJSON, TARGET, Service, lines_of, link_service
 from unit.support_web import assert_problem
+from waypost.kernel.errors import StoreTrouble
+from waypost.kernel.tasks import end
+from waypost.sharing.links import many
+from waypost.sharing.links.link import Link
+from waypost.sharing.phrases.matching import PhraseRefused, check_custom
+from waypost.web.links import bulk
 from waypost.web.links.bulk import MOST_BYTES
 
 pytestmark = pytest.mark.anyio
@@ -63,14 +70,117 @@ async def test_all_or_nothing_makes_all(links: Service) -> None:
     assert [link["phrase"] for link in lines_of(answer)] == ["otter", "badger"]
 
 
-@pytest.mark.parametrize("bad", [b"nonsense", wish(target="ftp://example.org"), wish(phrase="otter")])
-async def test_all_or_nothing_makes_nothing_when_a_line_is_refused(links: Service, bad: object) -> None:
+@pytest.mark.parametrize(
+    ("bad", "status"), [(b"nonsense", 400), (wish(target="ftp://example.org"), 400), (wish(phrase="otter"), 409)]
+)
+async def test_all_or_nothing_makes_nothing_when_a_line_is_refused(links: Service, bad: object, status: int) -> None:
     await links.make(phrase="otter")
     answer = await links.send_lines(wish(phrase="badger"), bad, wish(), query="?atomic=true")
-    document = assert_problem(answer, 409, "bulk-refused")
+    document = assert_problem(answer, status, "bulk-refused")
+    assert document["title"] == "Not all links can be made"
     assert [refusal["line"] for refusal in document["lines"]] == [2]
     assert_problem(await links.get("/v1/links/badger"), 404, "unknown-link")
     assert len((await links.get("/v1/links")).json()["links"]) == 1
+
+
+@pytest.mark.parametrize("key", [{}, {"Idempotency-Key": "k"}])
+async def test_all_or_nothing_tells_all_that_is_wrong_as_one_by_one_does(links: Service, key: dict[str, str]) -> None:
+    await links.make(phrase="otter")
+    lines = [
+        wish(phrase="badger"),
+        b"nonsense",
+        wish(target="ftp://example.org"),
+        wish(),
+        wish(phrase="Otter"),
+        wish(language="xx"),
+        wish(phrase="Badger"),
+    ]
+    answer = await links.send_lines(*lines, query="?atomic=true", headers=key)
+    document = assert_problem(answer, 409, "bulk-refused")
+    assert document["detail"] == "5 of 7 lines were refused, so that no link was made"
+    assert len((await links.get("/v1/links")).json()["links"]) == 1
+    alone = lines_of(await links.send_lines(*lines, headers=key))
+    assert document["lines"] == [line for line in alone if "error" in line]
+
+
+async def test_all_or_nothing_tells_of_a_key_that_was_used_beside_what_cannot_be_read(links: Service) -> None:
+    key = {"Idempotency-Key": "k"}
+    await links.send_lines(wish(title="first"), wish(title="second"), headers=key)
+    lines = [wish(title="another"), wish(title="second"), b"nonsense"]
+    document = assert_problem(await links.send_lines(*lines, query="?atomic=true", headers=key), 409, "bulk-refused")
+    slugs = [(line["line"], line["error"]["slug"]) for line in document["lines"]]
+    assert slugs == [(1, "idempotency-key-reused"), (3, "bad-parameter")]
+
+
+async def test_what_is_refused_as_a_whole_uses_up_one_phrase_of_a_kind(
+    links: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Link] = []
+    with_phrase = links.sharing.author.with_phrase
+
+    async def counted(blank: Link) -> Link:
+        drawn.append(blank)
+        return await with_phrase(blank)
+
+    monkeypatch.setattr(links.sharing.author, "with_phrase", counted)
+    lines = [b"nonsense", *[wish()] * 20, *[wish(theme="animals")] * 20]
+    assert_problem(await links.send_lines(*lines, query="?atomic=true"), 400, "bulk-refused")
+    assert [link.theme for link in drawn] == [None, "animals"]
+
+
+@pytest.mark.parametrize(
+    ("error", "slug", "status", "defects"),
+    [(OverflowError("hunter2"), "defect", 500, 1), (StoreTrouble("it is away"), "store-trouble", 503, 0)],
+)
+async def test_lines_beside_which_the_store_fails_are_told_so_and_the_others_are_made(
+    links: Service, monkeypatch: pytest.MonkeyPatch, error: Exception, slug: str, status: int, defects: int
+) -> None:
+    monkeypatch.setattr(bulk, "_AT_A_TIME", 3)
+    add_many = links.stores.links.add_many
+
+    async def fails_at_times(added: Sequence[Link], by: str, *, atomic: bool) -> Sequence[Link | None]:
+        if any(link.title == "bad" for link in added):
+            raise error
+        return await add_many(added, by, atomic=atomic)
+
+    monkeypatch.setattr(links.stores.links, "add_many", fails_at_times)
+    with capture_logs() as logged:
+        answer = await links.send_lines(wish(), wish(), wish(), wish(), b"nonsense", wish(title="bad"), wish())
+    answers = lines_of(answer)
+    assert ["phrase" in line for line in answers] == [True, True, True, False, False, False, True]
+    told = [(line["line"], line["error"]["slug"], line["error"]["status"]) for line in answers[3:6]]
+    assert told == [(4, slug, status), (5, "bad-parameter", 400), (6, slug, status)]
+    assert "hunter2" not in answer.text
+    assert [(line["log_level"], line["path"]) for line in logged] == [("error", "/v1/links/bulk")] * defects
+
+
+@pytest.mark.parametrize("query", ["", "?atomic=true"])
+async def test_others_get_their_turn_among_many_lines(
+    links: Service, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    at_a_stretch, longest = 0, 0
+
+    async def beat() -> None:
+        nonlocal at_a_stretch
+        while True:
+            at_a_stretch = 0
+            await asyncio.sleep(0)
+
+    def counted(work: Callable[..., Any]) -> Callable[..., Any]:
+        def count(*given: Any, **more: Any) -> Any:
+            nonlocal at_a_stretch, longest
+            at_a_stretch += 1
+            longest = max(longest, at_a_stretch)
+            return work(*given, **more)
+
+        return count
+
+    for room, name in ((bulk, "read_new_link"), (many, "prepare"), (bulk, "show_link")):
+        monkeypatch.setattr(room, name, counted(getattr(room, name)))
+    beating = asyncio.create_task(beat())
+    assert len(lines_of(await links.send_lines(*[wish()] * 500, query=query))) == 500
+    await end(beating)
+    assert 0 < longest <= 50
 
 
 @pytest.mark.parametrize("query", ["", "?atomic=true"])
@@ -124,6 +234,23 @@ async def test_links_belong_to_the_key_they_were_made_with(links: Service) -> No
 async def test_too_little_and_too_much_are_refused(links: Service, body: bytes, status: int, slug: str) -> None:
     answer = await links.ask("POST", "/v1/links/bulk", headers=NDJSON, content=body)
     assert_problem(answer, status, slug)
+
+
+@pytest.mark.parametrize("method", ["PATCH", "DELETE", "PUT"])
+async def test_a_long_body_is_for_making_many_links_alone(links: Service, method: str) -> None:
+    answer = await links.ask(method, "/v1/links/bulk", headers=NDJSON, content=b" " * 100_000)
+    assert_problem(answer, 413, "body-too-large")
+
+
+async def test_a_word_that_stands_where_a_phrase_may_stand_is_no_phrase(links: Service) -> None:
+    paths = [path[1:].split("/") for path in (await links.get("/openapi.json")).json()["paths"]]
+    roots = {path[0] for path in paths}
+    beside = {path[2] for path in paths if path[:2] == ["v1", "links"] and len(path) > 2}
+    words = {word for word in roots | beside if not word.startswith("{")}
+    assert {"v1", "bulk"} <= words
+    for word in words:
+        with pytest.raises(PhraseRefused):
+            check_custom(word)
 
 
 async def test_a_line_that_is_too_long_is_refused_alone(links: Service) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.link_service import BEYOND, Service, link_service
-from unit.support_web import BASE, assert_problem
+from unit.support_web import assert_problem
 from waypost.places.place import read_id
 from waypost.sharing.phrases.vocabulary import shipped
 
@@ -53,12 +53,45 @@ async def test_a_place_has_one_share_link_for_each_caller(tmp_path: Path) -> Non
         ada, bob = await links.key(), await links.key()
         place = str(read_id("sim:7"))
         made = await share(links, key=ada)
-        assert (made["place_id"], made["target"]) == (place, f"{BASE}/collections/places/items/{place}")
+        assert (made["place_id"], made["target"]) == (place, f"/collections/places/items/{place}")
         assert (await share(links, place, key=ada))["id"] == made["id"]
         assert (await share(links, key=bob))["id"] != made["id"]
         followed = await links.get(f"/{made['phrase']}")
         assert followed.headers["location"] == made["target"]
         assert (await links.get(str(made["target"]))).status_code == 200
+
+
+async def test_a_share_link_survives_that_the_site_moves(tmp_path: Path) -> None:
+    async with link_service(tmp_path, places=10) as links:
+        made = await share(links, headers={"Host": "127.0.0.1:9714"})
+        again = await share(links, headers={"Host": "127.0.0.1:9715"})
+        assert again["id"] == made["id"]
+        path = f"/collections/places/items/{made['place_id']}"
+        followed = await links.get(f"/{made['phrase']}", headers={"Host": "127.0.0.1:9715"})
+        assert followed.headers["location"] == path
+        assert f"{path} on this site" in (await links.get(f"/{made['phrase']}+")).text
+    public = {"public_url": "https://way.example.org/"}
+    async with link_service(tmp_path, public) as links:
+        followed = await links.get(f"/{made['phrase']}")
+        assert followed.headers["location"] == f"https://way.example.org{path}"
+        assert f"https://way.example.org{path}" in (await links.get(f"/{made['phrase']}+")).text
+
+
+async def test_the_host_of_a_request_is_not_kept_in_a_share_link(tmp_path: Path) -> None:
+    async with link_service(tmp_path, places=10) as links:
+        made = await share(links, key=await links.key(), headers={"Host": "10.0.0.1"})
+        kept = await links.stores.links.find(str(made["phrase"]))
+        assert kept
+        assert kept.target == f"/collections/places/items/{made['place_id']}"
+
+
+async def test_a_share_link_can_have_a_password(tmp_path: Path) -> None:
+    async with link_service(tmp_path, places=10) as links:
+        made = await share(links)
+        await links.change(str(made["phrase"]), password="sesame")
+        page = await links.get(f"/{made['phrase']}")
+        assert "form-action 'self' http: https:" in page.headers["content-security-policy"]
+        assert f"{made['place_id']}" not in page.text
 
 
 async def test_who_asks_for_it_many_times_at_once_gets_one_link(tmp_path: Path) -> None:
@@ -96,4 +129,5 @@ async def test_a_share_link_takes_no_wishes(tmp_path: Path) -> None:
 async def test_no_other_target_on_our_own_host_is_allowed(tmp_path: Path) -> None:
     async with link_service(tmp_path, {"public_url": "https://go.example.org"}, places=3) as links:
         made = await share(links, "sim:1")
-        assert_problem(await links.create(made["target"]), 400, "target-refused")
+        for target in (made["target"], f"https://go.example.org{made['target']}", "//example.org/", "/otter"):
+            assert_problem(await links.create(target), 400, "target-refused")

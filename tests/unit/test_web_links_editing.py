@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.link_service import TARGET, Service, link_service
+from support.link_service import BEYOND, TARGET, Service, link_service
 from unit.support_web import assert_problem
 
 pytestmark = pytest.mark.anyio
@@ -53,6 +53,32 @@ async def test_a_disabled_link_leads_nowhere_at_once_and_can_be_enabled_again(li
     assert (await links.get("/otter")).status_code == 410
     await links.change("otter", disabled=False)
     assert (await links.get("/otter")).status_code == 302
+
+
+async def test_an_author_cannot_enable_what_an_administrator_has_disabled(links: Service) -> None:
+    author, admin = await links.key(), await links.key("admin")
+    await links.make(phrase="otter", key=author)
+    for disabler in (admin, None):
+        assert (await links.change("otter", disabled=True, key=disabler)).status_code == 200
+        refused = assert_problem(await links.change("otter", disabled=False, key=author), 403, "disabled-by-admin")
+        assert "an administrator disabled" in refused["detail"]
+        assert (await links.get("/otter")).status_code == 410
+        assert (await links.change("otter", title="mine", key=author)).status_code == 200
+        assert (await links.change("otter", disabled=False, key=admin)).status_code == 200
+        assert (await links.get("/otter")).status_code == 302
+    for off in (True, False):
+        assert (await links.change("otter", disabled=off, key=author)).json()["disabled"] is off
+
+
+async def test_an_edit_token_does_not_enable_what_an_administrator_has_disabled(tmp_path: Path) -> None:
+    async with link_service(tmp_path / "anonymous", {"links.anonymous": "on"}) as links:
+        made = (await links.create(phrase="otter", peer=BEYOND)).json()
+        mine: dict[str, Any] = {"headers": {"X-Edit-Token": made["edit_token"]}, "peer": BEYOND}
+        for off in (True, False):
+            assert (await links.change("otter", disabled=off, **mine)).json()["disabled"] is off
+        await links.change("otter", disabled=True, key=await links.key("admin"))
+        assert_problem(await links.change("otter", disabled=False, **mine), 403, "disabled-by-admin")
+        assert (await links.ask("DELETE", "/v1/links/otter", **mine)).status_code == 204
 
 
 async def test_a_deleted_link_leads_nowhere_and_its_phrase_is_never_given_out_again(links: Service) -> None:

@@ -4,11 +4,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from waypost.bootstrap.stores import Stores
+from waypost.kernel.configuration import SettingError
 from waypost.settings import Settings
 from waypost.sharing.links.author import Author
 from waypost.sharing.links.targets import TargetRules
 from waypost.sharing.phrases.drawing import Drawing
-from waypost.sharing.phrases.vocabulary import Vocabularies
+from waypost.sharing.phrases.language import UnknownTheme
+from waypost.sharing.phrases.vocabulary import UnknownLanguage, Vocabularies
 
 
 def target_rules(settings: Settings) -> TargetRules:
@@ -21,7 +23,20 @@ def read_vocabularies(settings: Settings) -> Vocabularies:
 
 
 def make_author(settings: Settings, stores: Stores, *, block: int, vocabularies: Vocabularies | None = None) -> Author:
-    """`block` is how many phrases it reserves at a time: what is left of them when it ends is never drawn."""
+    """`block` is how many phrases it reserves at a time: what is left of them when it ends is never drawn.
+
+    Raises SettingError when there are no phrases of the language or the theme that are set.
+    """
     words = vocabularies or read_vocabularies(settings)
+    _refuse_unknown(settings, words)
     drawing = Drawing(stores.spaces, words, block=block, fill=settings.sharing.fill)
     return Author(stores.links, drawing, target_rules(settings), settings.sharing)
+
+
+def _refuse_unknown(settings: Settings, words: Vocabularies) -> None:
+    """Told later, whoever asks for a link would be blamed for what is set here."""
+    try:
+        words.vocabulary(settings.sharing.language, settings.sharing.theme)
+    except (UnknownLanguage, UnknownTheme) as error:
+        name = f"links.{error.parameter}"
+        raise SettingError(f"{name} ({settings.found[name].origin}): {error}", parameter=name) from None

@@ -87,7 +87,7 @@ async def redirects_part(settings: Settings, stores: Stores) -> AsyncIterator[Re
     async with counting(settings, stores) as counted:
         yield Redirects(
             links=stores.links,
-            cache=KnownLinks(stores.links, settings.redirect),
+            cache=KnownLinks(stores.links, settings.redirect, settings.web.public_url),
             observer=counted.observer,
             record=counted.shipper.record,
             record_line=counted.shipper.record_line,
@@ -152,6 +152,9 @@ async def serve_role(
             sharing=sharing,
             redirects=redirects,
         )
+        # All of this stays, and should not be looked at by every collection while redirects wait.
+        gc.collect()
+        gc.freeze()
         await answer(app, sock, stop, on_up)
 
 

@@ -23,7 +23,7 @@ _ALWAYS = head_of(_NOSNIFF)
 
 
 # These read their bodies themselves, once they know that whoever sends them may.
-READ_THEIR_OWN = frozenset({"/v1/links/bulk"})
+READ_THEIR_OWN = frozenset({("POST", "/v1/links/bulk")})
 
 
 class BodyRefused(Exception):
@@ -74,7 +74,7 @@ class Bounds:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             _check_address(scope)
-            if scope["path"] not in READ_THEIR_OWN:
+            if (scope["method"], scope["path"]) not in READ_THEIR_OWN:
                 receive = _replayed(await read_body(scope, receive), receive)
         except BodyRefused as refused:
             await refused.answer(scope, receive, send)

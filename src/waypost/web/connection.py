@@ -3,11 +3,15 @@
 import asyncio
 from typing import Any, Literal
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from waypost.web.heads import new_head
 from waypost.web.hot import HotPath
 from waypost.web.links.hot import RedirectPath
+from waypost.web.problems import problem_document
 
+# All headers of a request together; hot paths answer only far smaller ones.
+MOST_HEAD = 64 * 1024
 # From the first byte of a request to the end of its headers; also how long a new connection may take to begin.
 _HEAD_SECONDS = 10.0
 # How long a client may read nothing while we have something for it.
@@ -33,6 +37,9 @@ class Connection(HttpToolsProtocol):
         # Grows with each request, so that who looks now and then sees whether something happened.
         self._requests = 0
         self._seen: tuple[int, str | None] = (0, self._awaits)
+        # Bytes that the parser was given since it last had something for us other than a header.
+        self._kept = 0
+        self._is_too_large = False
         self._unread = 0
         self._since = self._unread_since = self.loop.time()
 
@@ -58,20 +65,58 @@ class Connection(HttpToolsProtocol):
             or (self.limit_concurrency is not None and len(self.connections) >= self.limit_concurrency)
             or not self._answer_now(data)
         ):
+            self._kept += len(data)
             super().data_received(data)
+            if self._kept > MOST_HEAD and self._awaits in _HALF_READ:
+                self._refuse_head()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._kept = 0
         self._awaits = "head"
         self._requests += 1
 
     def on_headers_complete(self) -> None:
         self._awaits = "end"
+        self._kept = 0
+        if sum(len(name) + len(value) for name, value in self.headers) > MOST_HEAD:
+            self._is_too_large = True
+            # The parser stops here, and uvicorn answers what it could not read.
+            raise ValueError("the headers are too large")
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._kept = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._awaits = None
         super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        if self._is_too_large:
+            self._refuse_head()
+        else:
+            super().send_400_response(msg)
+
+    def _refuse_head(self) -> None:
+        # Nothing may stand between the parts of another answer: whoever waits for one learns it from the end.
+        last: RequestResponseCycle | None = self.cycle
+        if last is None or last.response_complete:
+            self.transport.write(self._head_too_large())
+        self.transport.close()
+
+    def _head_too_large(self) -> bytes:
+        detail = f"the headers of a request have at most {MOST_HEAD} bytes together; send fewer, or shorter ones"
+        body = problem_document(431, "headers-too-large", detail)
+        head = new_head(
+            *self.server_state.default_headers,
+            (b"content-type", b"application/problem+json"),
+            (b"cache-control", b"no-store"),
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+        )
+        return STATUS_LINE[431] + head.written + b"\r\n" + body
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running = cycle

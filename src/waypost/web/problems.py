@@ -26,6 +26,7 @@ _TITLES = {
     413: "The request is too large",
     415: "This content type is not taken",
     429: "Too many at once",
+    431: "The headers are too large",
     500: "Something went wrong in Waypost",
     503: "Not possible right now",
 }

@@ -1,15 +1,17 @@
 """Changes links, whatever others do to them at the same moment."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from waypost.access.caller import LOCAL
 from waypost.kernel.clock import utc_now
 from waypost.sharing.links.link import Link, LinkChanged, UnknownLink
 from waypost.sharing.links.passwords import hash_in_thread
+from waypost.sharing.links.rights import DisabledByAdmin, is_author, is_held
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.links.targets import TargetRules
 from waypost.sharing.links.terms import (
@@ -39,21 +41,44 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def edit(
-    links: LinkStore, rules: TargetRules, link: Link, changes: Changes, by: str, *, tries: int = _TRIES
+    links: LinkStore,
+    rules: TargetRules,
+    link: Link,
+    changes: Changes,
+    by: str,
+    *,
+    is_admin: bool = False,
+    tries: int = _TRIES,
 ) -> Link:
     """The link as it is then. Raises UnknownLink when it is deleted, LinkChanged when others change it all the time.
 
-    With a single try it is changed as it was given, or not at all.
+    With a single try it is changed as it was given, or not at all. What an administrator has disabled (`is_admin`, or
+    this machine) is enabled by one alone: DisabledByAdmin.
     """
     fields = _checked(rules, link, changes)
     if isinstance(changes.password, str):
         fields["password"] = await hash_in_thread(check_password(changes.password))
-    return await _change(links, link, lambda now: msgspec.structs.replace(now, **fields), by, tries)
+    may_enable = is_admin or by == LOCAL.name
+    # Who disables what its author has disabled means it to stay so, and that has to stand in the history.
+    insists = may_enable and changes.disabled is True and not is_author(link, by)
+
+    async def change(now: Link) -> Link | None:
+        changed = msgspec.structs.replace(now, **fields)
+        if now.disabled and not changed.disabled and not may_enable and await is_held(links, now, by):
+            raise DisabledByAdmin.of(now)
+        is_news = changed != now or (insists and not await is_held(links, now))
+        return changed if is_news else None
+
+    return await _change(links, link, change, by, tries)
 
 
 async def delete(links: LinkStore, link: Link, by: str, *, tries: int = _TRIES) -> Link:
     """Its phrase leads nowhere from now on, and is never given to another link."""
-    return await _change(links, link, lambda now: msgspec.structs.replace(now, deleted=True), by, tries)
+
+    async def change(now: Link) -> Link:
+        return msgspec.structs.replace(now, deleted=True)
+
+    return await _change(links, link, change, by, tries)
 
 
 def _checked(rules: TargetRules, link: Link, changes: Changes) -> dict[str, Any]:
@@ -70,14 +95,16 @@ def _checked(rules: TargetRules, link: Link, changes: Changes) -> dict[str, Any]
     return {name: checks[name](value) if name in checks else value for name, value in wanted.items()}
 
 
-async def _change(links: LinkStore, link: Link, change: Callable[[Link], Link], by: str, tries: int) -> Link:
-    """Applied again to what others have made of the link, if they were quicker."""
+async def _change(
+    links: LinkStore, link: Link, change: Callable[[Link], Awaitable[Link | None]], by: str, tries: int
+) -> Link:
+    """Applied again to what others have made of the link, if they were quicker; None leaves it as it is."""
     now: Link | None = link
     for _ in range(tries):
         if now is None or now.deleted:
             raise UnknownLink(f"no link has the phrase {link.phrase!r} any more")
-        changed = change(now)
-        if changed == now:
+        changed = await change(now)
+        if changed is None:
             return now
         changed = msgspec.structs.replace(changed, version=now.version + 1, updated_at=max(utc_now(), now.updated_at))
         try:

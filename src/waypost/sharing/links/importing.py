@@ -105,6 +105,7 @@ def _to_draft(row: Row, origin: Origin, now: datetime) -> Draft:
         max_visits=_number(_first(row, ("maxvisits",))),
         password=_text(_first(row, ("password",))) if origin == "csv" else None,
         forward_query=_is_true(row.get("forwardquery")),
+        place_id=_text(_first(row, ("placeid",))),
         language=_text(_first(row, ("language",))),
         theme=_text(_first(row, ("theme",))),
         format=_format(_first(row, ("format",))),

@@ -1,6 +1,8 @@
 """Makes many links in one transaction, each with an answer of its own."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -16,8 +18,21 @@ from waypost.telemetry.metrics import LINKS_CREATED
 MOST_AT_ONCE = 10_000
 # Each takes a core for a moment.
 MOST_PASSWORDS = 100
+# A millisecond or two.
+_AT_A_STRETCH = 25
 
+# What was wanted, or why that could not be understood.
+Wish = Draft | WaypostError
 Outcome = Made | WaypostError
+Thing = TypeVar("Thing")
+
+
+async def with_pauses(things: Iterable[Thing]) -> AsyncIterator[Thing]:
+    """One after the other; now and then others get their turn, so that no redirect waits for ten thousand links."""
+    for number, thing in enumerate(things, 1):
+        yield thing
+        if number % _AT_A_STRETCH == 0:
+            await asyncio.sleep(0)
 
 
 class NotKept(Conflict):
@@ -30,58 +45,55 @@ class NotKept(Conflict):
 
 
 async def make_many(
-    author: Author, drafts: Sequence[Draft], by: str, *, atomic: bool, idempotency: str | None = None
+    author: Author, wishes: Sequence[Wish], by: str, *, atomic: bool, idempotency: str | None = None
 ) -> Sequence[Outcome]:
-    """For each draft its link, or why there is none. With `atomic` all are made, or none is.
+    """For each wish its link, or why there is none. With `atomic` all are made, or none is, and all are told why.
 
     An Idempotency-Key is for all of them together: each gets its own from its place among them.
     """
     if idempotency is not None:
-        drafts = [
-            msgspec.structs.replace(draft, idempotency=f"{idempotency}\n{number}")
-            for number, draft in enumerate(drafts)
+        wishes = [
+            msgspec.structs.replace(wish, idempotency=f"{idempotency}\n{number}") if isinstance(wish, Draft) else wish
+            for number, wish in enumerate(wishes)
         ]
-    return await _Batch(author, drafts, by, atomic=atomic).make()
+    return await _Batch(author, wishes, by, atomic=atomic).make()
 
 
 class _Batch:
-    def __init__(self, author: Author, drafts: Sequence[Draft], by: str, *, atomic: bool) -> None:
+    def __init__(self, author: Author, wishes: Sequence[Wish], by: str, *, atomic: bool) -> None:
         self._author = author
-        self._drafts = drafts
+        self._drafts = {number: wish for number, wish in enumerate(wishes) if isinstance(wish, Draft)}
         self._by = by
         self._atomic = atomic
-        self._settled: dict[int, Outcome] = {}
+        self._settled: dict[int, Outcome] = {
+            number: wish for number, wish in enumerate(wishes) if isinstance(wish, WaypostError)
+        }
+        # Whether all were to be kept, or none, and one was refused.
+        self._is_lost = atomic and bool(self._settled)
         # Links that are still to be kept; one without a phrase has none drawn yet.
         self._waiting: dict[int, Link] = {}
         # Those that are to get the link of an earlier one of the batch.
         self._like: dict[int, int] = {}
 
     async def make(self) -> Sequence[Outcome]:
+        count = len(self._drafts) + len(self._settled)
         await self._prepare()
         for attempt in range(1, DRAWS + 1):
+            await self._draw()
+            await self._add()
             if not self._waiting or self._is_lost:
                 break
-            await self._add()
-            if self._waiting and not self._is_lost:
-                await self._author.pause(attempt)
+            await self._author.pause(attempt)
         why = NotKept() if self._is_lost else NoPhraseFree()
         settled = dict.fromkeys(self._waiting, why) | self._settled
         LINKS_CREATED.inc(sum(isinstance(each, Made) and each.how == "new" for each in settled.values()))
-        return [settled[number] if number in settled else _like(settled[self._like[number]]) for number in self._order]
-
-    @property
-    def _order(self) -> range:
-        return range(len(self._drafts))
-
-    @property
-    def _is_lost(self) -> bool:
-        return self._atomic and any(isinstance(each, WaypostError) for each in self._settled.values())
+        return [settled[number] if number in settled else _like(settled[self._like[number]]) for number in range(count)]
 
     async def _prepare(self) -> None:
         passwords: dict[str, str] = {}
         firsts: dict[tuple[object, ...], int] = {}
         now = utc_now()
-        for number, draft in enumerate(self._drafts):
+        async for number, draft in with_pauses(self._drafts.items()):
             try:
                 blank = prepare(draft, self._author.rules, self._author.settings, now, inside=False)
                 if draft.password is not None:
@@ -90,25 +102,41 @@ class _Batch:
                 if draft.may_be_reused and (first := firsts.setdefault(same, number)) != number:
                     self._like[number] = first
                 elif found := await self._author.reusable(draft, blank):
-                    self._settled[number] = Made(found, "reused")
+                    self._settle(number, Made(found, "reused"))
                 else:
                     self._waiting[number] = blank
             except TerminalError as error:
-                self._settled[number] = await self._made_before(draft) or error
+                self._settle(number, await self._made_before(draft) or error)
 
     async def _made_before(self, draft: Draft) -> Outcome | None:
         """What was right then may be out of bounds by now, such as a time to end."""
         before = await self._author.links.get(draft.link_id) if draft.idempotency else None
         return _repeated(draft, before) if before else None
 
+    async def _draw(self) -> None:
+        """A phrase for each that has none. Once nothing will be kept, one of a kind tells whether there are any."""
+        drawn: set[tuple[str | None, str | None]] = set()
+        async for number, blank in with_pauses(list(self._waiting.items())):
+            kind = blank.language, blank.theme
+            if blank.phrase or (self._is_lost and kind in drawn):
+                continue
+            try:
+                self._waiting[number] = await self._author.with_phrase(blank)
+                drawn.add(kind)
+            except TerminalError as error:
+                self._settle(number, error)
+
     async def _add(self) -> None:
-        await self._draw()
+        links = self._in_doubt() if self._is_lost else self._waiting.copy()
+        added = list(links.values())
         if self._is_lost:
+            # One that cannot be added keeps the store from keeping any, and each has met what is in its way.
+            added += [msgspec.structs.replace(link, id=f"{link.id}-again") for link in added[:1]]
+        if not added:
             return
-        numbers, links = list(self._waiting), list(self._waiting.values())
-        obstacles = await self._author.links.add_many(links, self._by, atomic=self._atomic)
+        obstacles = await self._author.links.add_many(added, self._by, atomic=self._atomic)
         are_kept = not self._atomic or not any(obstacles)
-        for number, link, obstacle in zip(numbers, links, obstacles, strict=True):
+        async for (number, link), obstacle in with_pauses(zip(links.items(), obstacles, strict=False)):
             if obstacle is None and are_kept:
                 self._settle(number, Made(link, "new"))
             elif obstacle is not None and obstacle.id == link.id:
@@ -118,17 +146,18 @@ class _Batch:
             elif obstacle is not None:
                 self._waiting[number] = msgspec.structs.replace(link, phrase="")
 
-    async def _draw(self) -> None:
-        for number, blank in list(self._waiting.items()):
-            if not blank.phrase:
-                try:
-                    self._waiting[number] = await self._author.with_phrase(blank)
-                except TerminalError as error:
-                    self._settle(number, error)
+    def _in_doubt(self) -> dict[int, Link]:
+        """Those that may yet be refused for their phrase or their Idempotency-Key; an id stands in for a phrase."""
+        return {
+            number: msgspec.structs.replace(link, phrase=link.phrase or link.id)
+            for number, link in self._waiting.items()
+            if link.language is None or self._drafts[number].idempotency
+        }
 
     def _settle(self, number: int, outcome: Outcome) -> None:
         self._settled[number] = outcome
-        del self._waiting[number]
+        self._waiting.pop(number, None)
+        self._is_lost = self._is_lost or (self._atomic and isinstance(outcome, WaypostError))
 
 
 async def _hash_once(password: str, hashed: dict[str, str]) -> str:

@@ -12,6 +12,7 @@ from waypost.sharing.links.draft import Draft, prepare
 from waypost.sharing.links.importing import Line
 from waypost.sharing.links.link import Link, PhraseTaken
 from waypost.sharing.links.passwords import hash_in_thread
+from waypost.sharing.links.targets import place_page
 from waypost.sharing.links.terms import check_password
 from waypost.sharing.phrases.matching import fold_phrase, looks
 
@@ -62,7 +63,9 @@ class Mover:
             self._refuse(line.number, None, line.error or NoPhraseFree())
             return None
         try:
-            link = prepare(draft, self._author.rules, self._author.settings, self._now, inside=False)
+            # The share link of a place leads to the place's page here, as it did where it comes from.
+            inside = draft.place_id is not None and draft.target == place_page(draft.place_id)
+            link = prepare(draft, self._author.rules, self._author.settings, self._now, inside=inside)
             link = await self._with_password(link, draft)
         except TerminalError as error:
             self._refuse(line.number, draft.phrase, error)

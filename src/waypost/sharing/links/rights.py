@@ -5,13 +5,27 @@ import hashlib
 import hmac
 import secrets
 
-from waypost.access.caller import Caller
+from waypost.access.caller import ANONYMOUS, Caller
 from waypost.access.keys import Scope
+from waypost.kernel.errors import Forbidden
 from waypost.scaling.facts import Facts
 from waypost.sharing.links.link import Link
+from waypost.sharing.links.store import LinkStore
 
 SECRET = "edit-token-secret"  # noqa: S105 - the name of a fact
 _SECRET_BYTES = 32
+# Edits that are read at a time, from the last one back.
+_AT_A_TIME = 100
+
+
+class DisabledByAdmin(Forbidden):
+    """An administrator disabled the link, and only one can enable it again."""
+
+    slug = "disabled-by-admin"
+
+    @classmethod
+    def of(cls, link: Link) -> "DisabledByAdmin":
+        return cls(f"an administrator disabled {link.phrase!r}; ask whoever runs this site to enable it again")
 
 
 class EditTokens:
@@ -59,3 +73,25 @@ class Rights:
         if self._edit_token is not None and self._tokens.fits(link, self._edit_token):
             return True
         return link.owner is not None and link.owner == self._caller.owner and self._caller.allows(scope)
+
+
+def is_author(link: Link, by: str) -> bool:
+    """Whether a name in the link's history is its author's; all others who could change it are administrators."""
+    return by == (ANONYMOUS.name if link.owner is None else f"key:{link.owner}")
+
+
+async def is_held(links: LinkStore, link: Link, *but_for: str) -> bool:
+    """Whether a disabled link is in the hands of an administrator: of one who disabled it, or changed it since.
+
+    Its author does not count, and neither do those named in `but_for`.
+    """
+    before = link.version
+    while before > 0:
+        after = max(0, before - _AT_A_TIME)
+        for edit in reversed(await links.history(link.id, after, before - after)):
+            if not edit.after.disabled:
+                return False
+            if edit.by not in but_for and not is_author(link, edit.by):
+                return True
+        before = after
+    return False

@@ -15,7 +15,6 @@ from waypost.kernel.errors import AskedWrongly
 # Names of columns without case and separators, so that long_url is longUrl.
 Row = Mapping[str, Any]
 
-_LONGEST_CELL = 100_000
 # The one under which there is what stands beyond the last column.
 _NAMELESS = ""
 
@@ -35,7 +34,6 @@ def read_rows(text: str) -> Iterator[Numbered]:
 
 
 def _from_csv(text: str) -> Iterator[Numbered]:
-    csv.field_size_limit(_LONGEST_CELL)
     head = text.partition("\n")[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), strict=True)
     columns: list[str] | None = None

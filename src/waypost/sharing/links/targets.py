@@ -11,6 +11,8 @@ from waypost.sharing.links.hosts import Address, BadHost, is_below, is_public, r
 from waypost.sharing.links.settings import SharingSettings
 
 LONGEST = 2048
+# Where a place's own page is. Such a target has no host, so that it leads to the same site wherever that is found.
+PLACES = "/collections/places/items"
 _WEB = ("http", "https")
 # Who listens on these is reached at every address of the machine; and who asks for them asks this machine.
 _EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - nobody is made to listen there
@@ -24,6 +26,15 @@ class TargetRefused(AskedWrongly):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, parameter="target")
+
+
+def place_page(place_id: str) -> str:
+    """The only target on our own site, and the only one without a host."""
+    return f"{PLACES}/{quote(place_id, safe='')}"
+
+
+def is_own_page(target: str) -> bool:
+    return target.startswith("/")
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ SEPARATORS = "-_ "
 # Spelt out rather than drawn together, so that no order of doing it matters: "vvv" is one thing.
 _LOOKS = str.maketrans({"0": "o", "1": "l", "i": "l", "m": "rn", "w": "vv", "d": "cl"})
 
-# All that is, or may one day be, a route at the root, as it folds: a phrase would hide it, or be hidden by it.
+# All that is, or may one day be, a route at the root or beside phrases in the API, as it folds: a phrase would hide
+# it, or be hidden by it.
 RESERVED = frozenset(
     """
     api auth account accounts v1 v2 v3 v4 v5 graphql rpc oauth callback webhooks events keys
     collections conformance queryables tiles tilesets styles places place imports jobs snapshots features
-    links link visits report reports abuse stats qr preview expand
+    links link bulk history visits report reports abuse stats qr preview expand
     docs redoc swagger openapi openapijson openapiyaml
     livez readyz healthz startupz health live ready status ping version metrics debug
     robots robotstxt favicon faviconico favicons static assets images media index indexhtml indexphp

@@ -127,11 +127,12 @@ def _beginning(forms: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _refused(language: Language) -> Iterator[str]:
-    for form in dict.fromkeys(form for form, _ in _forms(language)):
-        if is_brand(form):
-            yield f"{form!r} is a brand name; leave it out"
-        if is_rude(form):
-            yield f"{form!r} is not a word to say in front of everybody; leave it out"
+    """An adjective need not stand in a phrase as it is listed, and yet would be read out of it."""
+    for text in dict.fromkeys(each for form, word in _forms(language) for each in (word, form)):
+        if is_brand(text):
+            yield f"{text!r} is a brand name; leave it out"
+        if is_rude(text):
+            yield f"{text!r} is not a word to say in front of everybody; leave it out"
 
 
 def _too_few(language: Language) -> Iterator[str]:

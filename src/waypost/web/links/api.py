@@ -68,7 +68,13 @@ def link_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         methods=["PATCH"],
         name="change_link",
         response_class=Response,
-        responses={200: whole, 400: refuses(*_ASKED_WRONGLY, *_OF_A_LINK), **changed, **_BODY_REFUSED},
+        responses={
+            200: whole,
+            400: refuses(*_ASKED_WRONGLY, *_OF_A_LINK),
+            **changed,
+            403: refuses("loopback-only", "scope-missing", "disabled-by-admin"),
+            **_BODY_REFUSED,
+        },
         openapi_extra=changing | takes(Changes, JSON, MERGE_PATCH),
     )
     router.add_api_route(
@@ -133,7 +139,10 @@ class _Links:
         return await answer_link(self._sharing, request, link)
 
     async def change(self, request: Request, phrase: Phrase) -> Response:
-        """Change a link of yours: what is left out stays as it is, and null clears."""
+        """Change a link of yours: what is left out stays as it is, and null clears.
+
+        A link that an administrator disabled is enabled by one alone.
+        """
         sharing, asker = self._sharing, await self._guard(request)
         _NO_PARAMETERS.read(request.scope["query_string"])
         check_content_type(request, JSON, MERGE_PATCH)
@@ -144,7 +153,13 @@ class _Links:
         tries = _check_version(request, link)
         try:
             changed = await editing.edit(
-                sharing.links, sharing.author.rules, link, wanted.changes(), asker.caller.name, **tries
+                sharing.links,
+                sharing.author.rules,
+                link,
+                wanted.changes(),
+                asker.caller.name,
+                is_admin=asker.caller.is_admin,
+                **tries,
             )
         except LinkChanged as error:
             raise _passed(request, error) from None

@@ -1,16 +1,16 @@
 """Many links in one request: a wish a line goes in, a link or a reason a line comes out, in the same order."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from waypost.kernel.errors import AskedWrongly, Conflict, WaypostError
-from waypost.sharing.links.draft import Draft
-from waypost.sharing.links.many import MOST_AT_ONCE, NotKept, Outcome, make_many
+from waypost.kernel.errors import AskedWrongly, WaypostError
+from waypost.sharing.links.draft import Made
+from waypost.sharing.links.many import MOST_AT_ONCE, NotKept, Outcome, Wish, make_many, with_pauses
+from waypost.telemetry.logs import get_logger
 from waypost.web.bounds import BodyRefused, read_body
 from waypost.web.guard import Asker, WriteGuard, check_content_type
 from waypost.web.links.bodies import NewLink, read_new_link
@@ -23,6 +23,8 @@ from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
 from waypost.web.problems import problem
 
+log = get_logger("web")
+
 MOST_BYTES = 16 * 1024 * 1024
 _BODY_SECONDS = 60.0
 _AT_A_TIME = 1000
@@ -30,6 +32,10 @@ _LONGEST_LINE = 64 * 1024
 # Each holds its body in memory.
 _AT_ONCE, _WAITING = 2, 8
 _NO_STORE = {"Cache-Control": "no-store"}
+_ASKED_WRONGLY = (
+    *("bad-parameter", "too-many-lines", "bulk-refused"),
+    *("body-incomplete", "key-in-address", "several-keys"),
+)
 
 _TAKEN = Parameters(
     Parameter(
@@ -47,12 +53,6 @@ class TooManyLines(AskedWrongly):
     slug = "too-many-lines"
 
 
-class BulkRefused(Conflict):
-    """All links were to be made, or none; and some were refused."""
-
-    slug = "bulk-refused"
-
-
 class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     slug: str
     message: str
@@ -68,7 +68,8 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 # A line's number, and its wish, or what is wrong with it.
-Line = tuple[int, Draft | WaypostError]
+Line = tuple[int, Wish]
+_DEFECT = Reason("defect", "an error that should not happen; the log has the details", 500)
 
 
 def bulk_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
@@ -91,7 +92,8 @@ def bulk_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
                 body = await read_body(request.scope, request.receive, most=MOST_BYTES, seconds=_BODY_SECONDS)
             except BodyRefused as refused:
                 return refused.answer
-            lines = _split(body)
+            # All are read before the first is answered: an answer that has begun cannot become another one.
+            lines = [bulk.read(*text) async for text in with_pauses(_split(body))]
             if values.get("atomic") == "true":
                 return await bulk.all_or_none(lines)
             return StreamingResponse(bulk.one_by_one(lines), media_type=NDJSON, headers=_NO_STORE)
@@ -106,7 +108,7 @@ def bulk_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         response_class=Response,
         responses={
             200: {"description": "A link, or a reason, a line", "content": {NDJSON: {"schema": either}}},
-            400: refuses("bad-parameter", "too-many-lines", "body-incomplete", "key-in-address", "several-keys"),
+            400: refuses(*_ASKED_WRONGLY),
             401: refuses("key-refused"),
             403: refuses("loopback-only", "scope-missing"),
             408: refuses("body-too-slow"),
@@ -114,6 +116,7 @@ def bulk_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
             413: refuses("body-too-large"),
             415: refuses("unsupported-content-type"),
             429: refuses("too-many-at-once"),
+            503: refuses("bulk-refused", "store-trouble"),
         },
         openapi_extra={
             "parameters": [IDEMPOTENCY_KEY, *_TAKEN.described()],
@@ -132,34 +135,7 @@ class _Bulk:
         self._key = read_idempotency_key(sharing, request, asker)
         self._base_url = sharing.redirects.base_url(request)
 
-    async def one_by_one(self, texts: Sequence[tuple[int, bytes]]) -> AsyncIterator[bytes]:
-        for start in range(0, len(texts), _AT_A_TIME):
-            lines = [self._read(*text) for text in texts[start : start + _AT_A_TIME]]
-            drafts = [draft for _, draft in lines if isinstance(draft, Draft)]
-            try:
-                outcomes = await make_many(self._sharing.author, drafts, self._asker.caller.name, atomic=False)
-            except WaypostError as error:
-                # Lines before were made, and answered: these can only be told the same way.
-                outcomes = [error] * len(drafts)
-            yield await self._answer(lines, outcomes)
-
-    async def all_or_none(self, texts: Sequence[tuple[int, bytes]]) -> Response:
-        lines = [self._read(*text) for text in texts]
-        drafts = [draft for _, draft in lines if isinstance(draft, Draft)]
-        outcomes: Sequence[Outcome] = [NotKept()] * len(drafts)
-        if len(drafts) == len(lines):
-            outcomes = await make_many(self._sharing.author, drafts, self._asker.caller.name, atomic=True)
-        refused = [
-            _refusal(number, outcome)
-            for number, outcome in _together(lines, outcomes)
-            if isinstance(outcome, WaypostError) and not isinstance(outcome, NotKept)
-        ]
-        if not refused:
-            return Response(await self._answer(lines, outcomes), media_type=NDJSON, headers=_NO_STORE)
-        error = BulkRefused(f"{len(refused)} of {len(lines)} lines were refused, so that no link was made")
-        return problem(error.http_status, error.slug, str(error), lines=refused)
-
-    def _read(self, number: int, text: bytes) -> Line:
+    def read(self, number: int, text: bytes) -> Line:
         try:
             if len(text) > _LONGEST_LINE:
                 raise TooManyLines(f"a line has at most {_LONGEST_LINE} bytes")
@@ -170,18 +146,55 @@ class _Bulk:
         key = None if self._key is None else f"{self._key}\n{number}"
         return number, wanted.draft(self._asker.caller.owner, key)
 
-    async def _answer(self, lines: Sequence[Line], outcomes: Sequence[Outcome]) -> bytes:
-        links = [outcome.link for outcome in outcomes if not isinstance(outcome, WaypostError)]
-        for link in links:
-            self._sharing.cache.invalidate(link.phrase)
-        visits = await self._sharing.visits.count([link.id for link in links])
-        shown: list[Any] = [
-            _refusal(number, outcome)
-            if isinstance(outcome, WaypostError)
-            else show_link(outcome.link, self._base_url, visits.get(outcome.link.id, 0))
-            for number, outcome in _together(lines, outcomes)
+    async def one_by_one(self, lines: Sequence[Line]) -> AsyncIterator[bytes]:
+        for start in range(0, len(lines), _AT_A_TIME):
+            some = lines[start : start + _AT_A_TIME]
+            # Lines before were made, and answered: whatever goes wrong here can only be told the same way.
+            try:
+                answered = await self._answer(some, await self._make(some, atomic=False))
+            except WaypostError as error:
+                answered = _refuse_all(some, _reason(error))
+            except Exception:
+                log.exception("a request ended with a defect", path=self._request.url.path)
+                answered = _refuse_all(some, _DEFECT)
+            yield answered
+
+    async def all_or_none(self, lines: Sequence[Line]) -> Response:
+        outcomes = await self._make(lines, atomic=True)
+        refused = [
+            (number, outcome)
+            for (number, _), outcome in zip(lines, outcomes, strict=True)
+            if isinstance(outcome, WaypostError) and not isinstance(outcome, NotKept)
         ]
-        return b"".join(msgspec.json.encode(each) + b"\n" for each in shown)
+        if not refused:
+            return Response(await self._answer(lines, outcomes), media_type=NDJSON, headers=_NO_STORE)
+        return problem(
+            # 409 when one conflicts with what is there, 503 when one may be made later: that says more than a mistake.
+            max(error.http_status for _, error in refused),
+            "bulk-refused",
+            f"{len(refused)} of {len(lines)} lines were refused, so that no link was made",
+            title="Not all links can be made",
+            lines=[Refusal(number, _reason(error)) async for number, error in with_pauses(refused)],
+        )
+
+    async def _make(self, lines: Sequence[Line], *, atomic: bool) -> Sequence[Outcome]:
+        wishes = [wish for _, wish in lines]
+        return await make_many(self._sharing.author, wishes, self._asker.caller.name, atomic=atomic)
+
+    async def _answer(self, lines: Sequence[Line], outcomes: Sequence[Outcome]) -> bytes:
+        made = [outcome for outcome in outcomes if isinstance(outcome, Made)]
+        async for each in with_pauses(made):
+            self._sharing.cache.invalidate(each.link.phrase)
+        # Nobody has followed a new one yet.
+        visited = [each.link.id for each in made if each.how != "new"]
+        visits = await self._sharing.visits.count(visited) if visited else {}
+        answered = zip(lines, outcomes, strict=True)
+        return b"".join([self._show(number, each, visits) async for (number, _), each in with_pauses(answered)])
+
+    def _show(self, number: int, outcome: Outcome, visits: Mapping[str, int]) -> bytes:
+        if isinstance(outcome, WaypostError):
+            return _line(Refusal(number, _reason(outcome)))
+        return _line(show_link(outcome.link, self._base_url, visits.get(outcome.link.id, 0)))
 
 
 def _split(body: bytes) -> list[tuple[int, bytes]]:
@@ -195,16 +208,20 @@ def _split(body: bytes) -> list[tuple[int, bytes]]:
     return lines
 
 
-def _together(lines: Sequence[Line], outcomes: Sequence[Outcome]) -> Iterator[tuple[int, Outcome]]:
-    """Each line with what became of it."""
-    made = iter(outcomes)
-    for number, draft in lines:
-        yield number, next(made) if isinstance(draft, Draft) else draft
+def _refuse_all(lines: Sequence[Line], reason: Reason) -> bytes:
+    """Each with what is wrong with it, or else with this."""
+    return b"".join(
+        _line(Refusal(number, _reason(wish) if isinstance(wish, WaypostError) else reason)) for number, wish in lines
+    )
 
 
-def _refusal(number: int, error: WaypostError) -> Refusal:
+def _line(document: LinkDocument | Refusal) -> bytes:
+    return msgspec.json.encode(document) + b"\n"
+
+
+def _reason(error: WaypostError) -> Reason:
     parameter = error.parameter if isinstance(error, AskedWrongly) else None
-    return Refusal(number, Reason(error.slug, str(error), error.http_status, parameter))
+    return Reason(error.slug, str(error), error.http_status, parameter)
 
 
 class _InTurn(Response):

@@ -10,6 +10,7 @@ from waypost.scaling.caching.cache import Cache, Lifetimes, Loaded
 from waypost.scaling.caching.memory import MemoryCache
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import LinkStore
+from waypost.sharing.links.targets import is_own_page
 from waypost.sharing.phrases.matching import fold_phrase, is_phrase
 from waypost.web.heads import Head, new_head
 from waypost.web.settings import RedirectSettings
@@ -59,8 +60,10 @@ def redirect_head(link: Link, target: str, settings: RedirectSettings) -> Head:
 class KnownLinks:
     """By what was typed: each spelling of a phrase is kept by itself, so that none has to be folded to be found."""
 
-    def __init__(self, links: LinkStore, settings: RedirectSettings) -> None:
+    def __init__(self, links: LinkStore, settings: RedirectSettings, public_url: str = "") -> None:
+        """`public_url` is where pages of our own are; without it, where links are followed."""
         self._links = links
+        self._public_url = public_url.rstrip("/")
         self._settings = settings
         lifetimes = Lifetimes(settings.fresh, settings.kept, settings.unknown)
         self._cache: Cache[bytes, Known] = MemoryCache[bytes, Known](self._load, lifetimes, most=settings.most)
@@ -78,4 +81,6 @@ class KnownLinks:
     async def _load(self, typed: bytes) -> Loaded[Known]:
         phrase = typed.decode()
         link = await self._links.find(phrase)
+        if link and is_own_page(link.target):
+            link = msgspec.structs.replace(link, target=self._public_url + link.target)
         return Loaded(Known(link, typed, self._settings) if link else None, (fold_phrase(phrase),))

@@ -9,6 +9,7 @@ import idna
 from starlette.responses import Response
 
 from waypost.sharing.links.link import Link
+from waypost.sharing.links.targets import is_own_page
 from waypost.sharing.links.view import path_of
 from waypost.web.frame import framed
 
@@ -79,7 +80,8 @@ def password_form(link: Link, *, status: int = 200, wrong: str = "") -> Response
         f'<input type="password" id="password" name="password" maxlength="{LONGEST_PASSWORD}"'
         ' autocomplete="off" required autofocus><button>Follow the link</button></form>'
     )
-    schemes = sorted({"http:", "https:", f"{urlsplit(link.target).scheme}:"})
+    own = set() if is_own_page(link.target) else {f"{urlsplit(link.target).scheme}:"}
+    schemes = sorted({"http:", "https:"} | own)
     return page(
         status,
         "This link has a password",
@@ -109,7 +111,8 @@ def _facts(link: Link) -> list[tuple[str, str]]:
     if hides_target(link):
         why = "a password" if link.password is not None else "a visit"
         return [("Leads to", f"a place that is told for {why}")]
-    facts = [("Leads to", link.target), *_hosts(link.target)]
+    target = f"{link.target} on this site" if is_own_page(link.target) else link.target
+    facts = [("Leads to", target), *_hosts(link.target)]
     return [*facts, ("Its author calls it", link.title)] if link.title else facts
 
 

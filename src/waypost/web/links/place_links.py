@@ -7,13 +7,14 @@ from fastapi import APIRouter, Request, Response
 from waypost.places.place import read_id
 from waypost.serving.shelf import LiveGeneration
 from waypost.sharing.links.draft import Draft
+from waypost.sharing.links.targets import place_page
 from waypost.web.guard import WriteGuard
 from waypost.web.links.api import answer_made
 from waypost.web.links.documents import LinkDocument
 from waypost.web.links.making import may_make
 from waypost.web.links.schemas import SECURITY, gives, refuses
 from waypost.web.links.sharing import Sharing
-from waypost.web.places.api import ITEMS, UnknownPlace
+from waypost.web.places.api import UnknownPlace
 from waypost.web.places.description import PLACE
 from waypost.web.places.parameters import BadParameter, Parameters
 
@@ -36,10 +37,10 @@ def place_link_routes(sharing: Sharing, live: LiveGeneration, guard: WriteGuard)
         found = read_id(place)
         if live.generation.get(found) is None:
             raise UnknownPlace(f"there is no place {place[:80]!r}")
-        target = f"{sharing.redirects.base_url(request)}{ITEMS}/{found}"
-        draft = Draft(target=target, place_id=str(found), reuse=True, owner=asker.caller.owner)
+        place_id = str(found)
+        draft = Draft(target=place_page(place_id), place_id=place_id, reuse=True, owner=asker.caller.owner)
         async with one_at_a_time:
-            # The only target on our own host: we have put it together ourselves.
+            # The only target on our own site: we have put it together ourselves.
             made = await sharing.author.make(draft, asker.caller.name, inside=True)
         sharing.cache.invalidate(made.link.phrase)
         return await answer_made(sharing, request, asker, made)

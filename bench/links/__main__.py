@@ -51,11 +51,12 @@ def _machine() -> str:
 
 def main() -> None:
     options = argparse.ArgumentParser(prog="bench.links", description=__doc__)
-    options.add_argument("--full", action="store_true", help="also with ten million links, and as many visits of one")
+    options.add_argument("--full", action="store_true", help="also with ten million links")
+    options.add_argument("--visits", type=int, default=1_000_000, help="so many of one link (10000000 take an hour)")
     options.add_argument("--small", type=int, metavar="LINKS", help="so few, for a moment, and write nothing")
     chosen = options.parse_args()
     here, cores = _machine(), sorted(os.sched_getaffinity(0))[:2]
-    scale = small(cores, chosen.small) if chosen.small else whole(cores, full=chosen.full)
+    scale = small(cores, chosen.small) if chosen.small else whole(cores, chosen.visits, full=chosen.full)
     with TemporaryDirectory(prefix="waypost-bench-", ignore_cleanup_errors=True) as name, durable_postgres() as server:
         found = asyncio.run(_measure(scale, server, Path(name), cores[0]))
     parts = [report.aims(found), report.ratios(found), report.following(found), report.creating(found)]
@@ -132,7 +133,8 @@ def _create(both: Sequence[Backend], folder: Path, scale: Scale, core: int) -> d
 
 
 def _document(parts: list[str], here: str, scale: Scale) -> str:
-    command = f"make bench-links{' BENCH_FULL=1' if '--full' in sys.argv else ''}"
+    arguments = " ".join(each for each in sys.argv[1:] if each != "--full")
+    command = "make bench-links" + " BENCH_FULL=1" * ("--full" in sys.argv) + f' ARGS="{arguments}"' * bool(arguments)
     settings = ", ".join(f"{name} {value}" for name, value in SETTINGS.items())
     made = f"{datetime.now(UTC):%Y-%m-%d}, `{command}`, {scale.links[-1]:,} links, on {here}. PostgreSQL: {settings}."
     drawn = "![Costs as links become more](../../docs/images/links-growth.svg)"

@@ -23,7 +23,7 @@ class Scale:
     with_peers: bool
 
 
-def whole(cores: Sequence[int], *, full: bool) -> Scale:
+def whole(cores: Sequence[int], visits: int, *, full: bool) -> Scale:
     return Scale(
         links=(10_000, 100_000, 1_000_000, *([_LARGEST] if full else [])),
         asked=10_000,
@@ -31,7 +31,7 @@ def whole(cores: Sequence[int], *, full: bool) -> Scale:
         phrases=20_000,
         bulk=10_000,
         targets=20_000,
-        visits=_LARGEST if full else 1_000_000,
+        visits=visits,
         # Visits that are still to be shipped are work as well; a minute is enough for those of a round.
         effort=Effort(connections=(4, 16, 64), seconds=4, rounds=3, held_seconds=4, core=cores[-1], patience=60),
         with_peers=True,
@@ -47,6 +47,6 @@ def small(cores: Sequence[int], links: int) -> Scale:
         bulk=100,
         targets=100,
         visits=2_000,
-        effort=Effort(connections=(8,), seconds=0.3, rounds=1, held_seconds=0.2, core=cores[-1], patience=0),
+        effort=Effort(connections=(8,), seconds=0.1, rounds=1, held_seconds=0.1, core=cores[-1], patience=0),
         with_peers=False,
     )

@@ -11,6 +11,7 @@ import lzma
 import os
 import re
 import struct
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -22,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from support.processes import obey_permissions
 from waypost.adapters.sources.files.definition import FilesDefinition
 from waypost.adapters.sources.files.errors import FileUnusable
 from waypost.adapters.sources.files.reading import Abandoned, telling
@@ -405,11 +407,27 @@ def test_a_last_line_without_an_end_is_a_line(tmp_path: Path) -> None:
         assert len(ids(*read(source(tmp_path, paths=[path.name])))) == len(ROWS)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
+READING = """
+import pathlib, sys
+from unit.test_files_source import read, source
+read(source(pathlib.Path(sys.argv[1])))
+"""
+
+
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
-    write_case(tmp_path, "csv", "").chmod(0)
-    with pytest.raises(FileUnusable, match="Permission denied"):
-        read(source(tmp_path))
+    """In a process of its own, because the superuser may read everything until it gives that up for good."""
+    path = write_case(tmp_path, "csv", "")
+    path.chmod(0)
+    done = subprocess.run(
+        [sys.executable, "-c", READING, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        preexec_fn=obey_permissions,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert re.search(rf"FileUnusable: .*{path.name}.*Permission denied", done.stderr), done.stderr
 
 
 def test_bad_records_are_rejected_with_their_number_and_stop_nothing(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ async def _measure(scale: Scale, server: Server, folder: Path, core: int) -> Res
             stores = await stack.enter_async_context(backend.stores())
             growing[backend.name] = Filling(backend, stores, sample=scale.asked), stores
         growth = {count: await _grow(growing, count, scale) for count in scale.links}
-        samples = {name: filling.sample for name, (filling, _) in growing.items()}
+        samples = {name: filling.sample[: scale.followed] for name, (filling, _) in growing.items()}
         followed, lost = await asyncio.to_thread(_follow, both, samples, server, folder, scale, core)
         created = await asyncio.to_thread(_create, both, folder, scale, core)
         counting = {}

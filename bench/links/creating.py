@@ -36,7 +36,7 @@ def measure_creation(
         name: Asked(Deck(running.url, paths, script=_SCRIPT, status=HTTPStatus.CREATED), family(running.pid))
         for name, running in up.items()
     }
-    connections = {name: best_connections(each.deck, effort) for name, each in asked.items()}
+    connections = {name: best_connections(each, effort) for name, each in asked.items()}
     peaks: dict[str, list[Peak]] = {name: [] for name in up}
     bulks: dict[str, list[float]] = {name: [] for name in up}
     for _ in range(effort.rounds):

@@ -4,14 +4,16 @@ EXPLANATION = """\
 Each server is one process on one core and is asked from another core, all in one run and in turns, the middle of three
 rounds. Read the ratios: figures change with the machine.
 
-- *Redirects/s*: the most with 4, 16 or 64 connections, each asking again as soon as it is answered (wrk): ten thousand
+- *Redirects/s*: the most with 4, 16 or 64 connections, each asking again as soon as it is answered (wrk): a thousand
   links one after the other, by visitors with several hundred combinations of browser, language and referring page.
+  Everybody is asked once for each of them before each measurement.
 - *Of its core*: how much of it the server used meanwhile, shipping included.
 - *At 70 %*: that part of each system's own peak as a fixed rate (`h2load --h1 --rps`), over up to 16 connections.
-- *Waypost*: `waypost serve redirect` with all links in the store, and what it answers in memory after the first time,
-  for 30 seconds. Each visit is in the spool before it is answered, and is shipped and counted by the same process
-  meanwhile and afterwards: before each measurement all wait until the machine is still. *Counted/s*, below, is what a
-  store takes for good; what comes quicker stays in the spool, up to its bound, and what is beyond it is lost and told.
+- *Waypost*: `waypost serve redirect` with all links in the store. What was asked for is in memory for up to 30
+  seconds, and what is asked for again and again is renewed before these are over. Each visit is in the spool before it
+  is answered, and is shipped and counted by the same process meanwhile and afterwards: before each measurement all wait
+  until the machine is still. *Counted/s*, below, is what a store takes for good; what comes quicker stays in the spool,
+  up to its bound, and what is beyond it is lost and told.
 - *nginx*: the ceiling. One worker process, `return 302` to one and the same target, no log.
 - *FastAPI and Redis*: as people write it. One GET, one INCR, one RedirectResponse; uvicorn with uvloop and httptools.
 - *django-link-shortener* 1.1: the one shortener with counts that we found on PyPI or in Debian and that runs as a

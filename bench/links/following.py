@@ -38,7 +38,10 @@ def check_targets(up: Up) -> None:
 
 
 def measure_following(up: Up, effort: Effort, say: Say) -> dict[str, Found]:
-    everybody = {name: Asked(_deck(system, running.url), family(running.pid)) for name, (system, running) in up.items()}
+    everybody = {
+        name: Asked(_deck(system, running.url), family(running.pid), warmed=len(system.links))
+        for name, (system, running) in up.items()
+    }
     # What one has remembered for another costs nobody less: each has all of them in memory, or none.
     return measure_in_turns("follow", everybody, effort, say, same_list=set(up))
 

@@ -10,10 +10,11 @@ _LARGEST = 10_000_000
 
 @dataclass(frozen=True)
 class Scale:
-    """`links` are there at first, and later; `asked` of them are followed; one has `visits`."""
+    """`links` are there at first, and later; `asked` of them are looked up, `followed` over HTTP; one has `visits`."""
 
     links: tuple[int, ...]
     asked: int
+    followed: int
     times: int
     phrases: int
     bulk: int
@@ -27,6 +28,7 @@ def whole(cores: Sequence[int], visits: int, *, full: bool) -> Scale:
     return Scale(
         links=(10_000, 100_000, 1_000_000, *([_LARGEST] if full else [])),
         asked=10_000,
+        followed=1_000,
         times=1_000,
         phrases=20_000,
         bulk=10_000,
@@ -42,6 +44,7 @@ def small(cores: Sequence[int], links: int) -> Scale:
     return Scale(
         links=(links // 2, links),
         asked=links // 4,
+        followed=links // 4,
         times=20,
         phrases=200,
         bulk=100,

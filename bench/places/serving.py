@@ -11,7 +11,7 @@ import httpx
 
 from bench.importing.watching import RunFailed
 from bench.jobs.cpu import cpu_seconds, family
-from bench.places.load import Answered, Deck, Held, held, peak
+from bench.places.load import Answered, Deck, Held, held, peak, touch
 from bench.places.questions import BOX_LIMIT, KINDS, Kind, Question
 from bench.places.systems import Serving, System
 
@@ -42,10 +42,14 @@ class Effort:
 
 @dataclass(frozen=True)
 class Asked:
-    """One system and one kind of question; `pids` are the server's processes."""
+    """One system and one kind of question; `pids` are the server's processes.
+
+    Right before each measurement `warmed` of the questions are asked, for those who forget answers after a while.
+    """
 
     deck: Deck
     pids: list[int]
+    warmed: int = 0
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def measure_in_turns(
     kind: str, everybody: Mapping[str, Asked], effort: Effort, say: Say, *, same_list: Collection[str]
 ) -> dict[str, Found]:
     """`same_list` are those of whom each connection may ask the same at the same time."""
-    connections = {name: best_connections(each.deck, effort) for name, each in everybody.items()}
+    connections = {name: best_connections(each, effort) for name, each in everybody.items()}
     peaks: dict[str, list[Peak]] = {name: [] for name in everybody}
     for _ in range(effort.rounds):
         for name, each in everybody.items():
@@ -114,7 +118,7 @@ def measure_in_turns(
     for _ in range(effort.rounds):
         for name, each in everybody.items():
             rate, is_same = OF_THE_PEAK * middle[name].per_second, name in same_list
-            settle(effort.patience)
+            _prepare(each, effort)
             holds[name].append(
                 held(each.deck, rate=rate, seconds=effort.held_seconds, core=effort.core, same_list=is_same)
             )
@@ -134,6 +138,13 @@ def settle(patience: float) -> None:
             return
 
 
+def _prepare(asked: Asked, effort: Effort) -> None:
+    settle(effort.patience)
+    if asked.warmed:
+        touch(asked.deck, asked.warmed, core=effort.core)
+        settle(effort.patience)
+
+
 def _busy_ticks() -> int:
     """Of all cores so far."""
     user, nice, system, _idle, _waiting, *others = map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:])
@@ -141,19 +152,19 @@ def _busy_ticks() -> int:
 
 
 def measure_peak(asked: Asked, connections: int, effort: Effort) -> Peak:
-    settle(effort.patience)
+    _prepare(asked, effort)
     before = cpu_seconds(asked.pids)
     answered = peak(asked.deck, connections=connections, seconds=effort.seconds, core=effort.core)
     return Peak(answered, (cpu_seconds(asked.pids) - before) / answered.seconds)
 
 
-def best_connections(deck: Deck, effort: Effort) -> int:
+def best_connections(asked: Asked, effort: Effort) -> int:
     if len(effort.connections) == 1:
         return effort.connections[0]
     rates = {}
     for count in effort.connections:
-        settle(effort.patience)
-        rates[count] = peak(deck, connections=count, seconds=1, core=effort.core)
+        _prepare(asked, effort)
+        rates[count] = peak(asked.deck, connections=count, seconds=1, core=effort.core)
     return max(rates, key=lambda count: rates[count].per_second)
 
 

@@ -67,6 +67,14 @@ async def test_a_link_comes_back_as_it_was_kept(links: LinkStore, kept: Link) ->
     assert await links.get("another") is None
 
 
+async def test_many_are_found_at_once_each_in_its_place(links: LinkStore) -> None:
+    otter, badger = a_link("golden-otter", 1), a_link("silver-badger", 2)
+    await links.add_many([otter, badger], "local", atomic=True)
+    asked = ["silver-badger", "nobody", "Golden Otter", "SilverBadger"]
+    assert await links.find_many(asked) == [badger, None, otter, badger]
+    assert await links.find_many([]) == []
+
+
 @pytest.mark.parametrize(
     "typed", ["GENTLY-GOLDEN-OTTER", "gently golden otter", "GentlyGoldenOtter", "gently_gölden_otter"]
 )

@@ -1,7 +1,6 @@
 """What only MongoDB can get wrong: plans, schema races, lost replies, fences that were reserved too early."""
 
 import asyncio
-import gc
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -187,26 +186,13 @@ async def through(proxy: ForgetfulProxy) -> AsyncIterator[MongoJobStore]:
         yield MongoJobStore(database)
 
 
-@pytest.fixture
-async def sockets_collected() -> AsyncIterator[None]:
-    """The driver forgets a socket when it is closed while it tries to reach a server that is away."""
-    yield
-    if leaving := [task for task in asyncio.all_tasks() if task.get_name().startswith("pymongo")]:
-        await asyncio.wait(leaving)
-    gc.collect()
-
-
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-async def test_a_server_that_is_not_there_is_worth_another_try(sockets_collected: None) -> None:
+async def test_a_server_that_is_not_there_is_worth_another_try() -> None:
     with pymongo.timeout(0.5), pytest.raises(StoreAway) as raised:
         await MongoDatabase.open(f"mongodb://127.0.0.1:{free_port()}/", migrating=True)
     assert isinstance(raised.value, TransientError)
 
 
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-async def test_a_connection_that_is_lost_is_worth_another_try(
-    sockets_collected: None, jobs: MongoJobStore, proxy: ForgetfulProxy
-) -> None:
+async def test_a_connection_that_is_lost_is_worth_another_try(jobs: MongoJobStore, proxy: ForgetfulProxy) -> None:
     await enqueue(jobs, SHARDS)
     async with through(proxy) as cut_off:
         [lease] = await claim(cut_off)

@@ -1,7 +1,6 @@
 """What only MongoDB's stores of places can get wrong: plans, conflicts, lost replies, documents that are too large."""
 
 import asyncio
-import gc
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
@@ -269,7 +268,6 @@ async def test_a_page_whose_reply_was_lost_is_kept_once(backend: Backend, comman
     assert await backend.stores.outbox.count() == 1
 
 
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 async def test_a_page_of_which_nobody_hears_whether_it_was_kept_is_not_tried_again(backend: Backend) -> None:
     proxy = ForgetfulProxy(backend.settings.storage.store_url)
     lease = await shard(backend)
@@ -284,7 +282,6 @@ async def test_a_page_of_which_nobody_hears_whether_it_was_kept_is_not_tried_aga
     assert next_lease.cursor == "after:2"
     assert (await backend.stores.jobs.tally("one")).counters == {"requests": 1, "added": 2}
     assert await backend.stores.places.count() == 2
-    gc.collect()
 
 
 # Plans

@@ -103,7 +103,7 @@ LOOK_UPS = {
     "the relayed": (outbox.SQL["forget"], ([ID],), "id"),
     "a place": (places.SQL["get"], (ID,), "id"),
     "the next places": (places.SQL["after"], ("ocm:1", 1000), "external_id"),
-    "a link": (links.SQL["find"], ("7",), "folded"),
+    "a link": (links.SQL["find"], (["7"],), "folded"),
     "its visits": (visits.SQL["count"], (["7"],), "link_id"),
     "a fact": (facts.SQL["get"], ("7",), "name"),
 }

@@ -1,6 +1,6 @@
 """A server of redirects without its socket, on the store that a laptop has, with visits that can be looked at."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -39,11 +39,11 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._links, name)
 
-    async def find(self, phrase: str) -> Link | None:
-        self.asked.append(phrase)
+    async def find_many(self, phrases: Sequence[str]) -> Sequence[Link | None]:
+        self.asked += phrases
         if self.trouble:
             raise self.trouble
-        return await self._links.find(phrase)
+        return await self._links.find_many(phrases)
 
 
 @dataclass

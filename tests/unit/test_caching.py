@@ -1,7 +1,7 @@
 """The cache in memory: what it gives, for how long, and that it never gives what was invalidated."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -25,13 +25,13 @@ class Shelf:
         self.gate.set()
         self.now = 0.0
 
-    async def load(self, key: str) -> Loaded[str]:
-        self.asked.append(key)
-        value = self.values.get(key)
+    async def load(self, keys: Sequence[str]) -> list[Loaded[str]]:
+        self.asked.append(" ".join(keys))
+        found = [Loaded(self.values.get(key), (key[0],)) for key in keys]
         await self.gate.wait()
         if self.fails:
             raise self.fails
-        return Loaded(value, (key[0],))
+        return found
 
 
 async def turns() -> None:
@@ -102,6 +102,115 @@ def test_past_its_soft_expiry_a_value_is_read_again() -> None:
         shelf.now, shelf.values["apple"] = 10, "brown"
         assert cache.hit("apple", 10) is None
         assert await cache.get("apple") == "brown"
+
+    with_cache(work)
+
+
+def test_what_is_asked_for_when_it_is_soon_stale_is_renewed_with_others_and_nobody_waits() -> None:
+    async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
+        for key in ("apple", "avocado", "banana"):
+            await cache.get(key)
+        shelf.asked.clear()
+        shelf.now = 6.9
+        assert cache.hit("apple", 6.9) == "red"
+        await turns()
+        assert shelf.asked == []
+        shelf.now, shelf.values["apple"] = 7, "brown"
+        # As often as they are asked for, they are read once; nobody asks for the banana.
+        assert [cache.hit("apple", 7), cache.hit("apple", 7), await cache.get("avocado")] == ["red", "red", "green"]
+        await turns()
+        assert shelf.asked == ["apple avocado"]
+        assert [cache.hit(key, 10) for key in ("apple", "avocado", "banana")] == ["brown", "green", None]
+        assert cache.hit("apple", 17) is None
+
+    with_cache(work)
+
+
+def test_no_more_are_renewed_at_once_than_the_event_loop_can_bear(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_RENEWED_AT_ONCE", 2)
+
+    async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
+        for key in ("apple", "avocado", "banana"):
+            await cache.get(key)
+        shelf.asked.clear()
+        shelf.now = 8
+        for key in ("apple", "avocado", "banana"):
+            cache.hit(key, 8)
+        await turns()
+        assert shelf.asked == ["apple avocado", "banana"]
+
+    with_cache(work)
+
+
+def test_what_is_unknown_is_not_renewed() -> None:
+    async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
+        await cache.get("cherry")
+        shelf.now = 1.9
+        await cache.get("cherry")
+        await turns()
+        assert shelf.asked == ["cherry"]
+
+    with_cache(work)
+
+
+def test_what_could_not_be_renewed_is_good_until_it_is_stale() -> None:
+    async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
+        await cache.get("apple")
+        await cache.get("banana")
+        shelf.asked.clear()
+        shelf.fails, shelf.now = StoreTrouble("away"), 8
+        assert (cache.hit("apple", 8), cache.hit("banana", 8)) == ("red", "yellow")
+        await turns()
+        assert cache.hit("apple", 9.9) == "red"
+        await turns()
+        assert shelf.asked == ["apple banana"]
+        shelf.fails, shelf.now = None, 10
+        assert await cache.get("apple") == "red"
+        shelf.now = 18
+        # And whoever was renewed once is renewed again.
+        cache.hit("apple", 18)
+        await turns()
+        assert shelf.asked == ["apple banana", "apple", "apple"]
+
+    with_cache(work)
+
+
+@pytest.mark.parametrize("by", ["key", "tag"])
+def test_a_renewal_that_began_before_an_invalidation_is_thrown_away(by: str) -> None:
+    async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
+        await cache.get("apple")
+        await cache.get("banana")
+        shelf.gate.clear()
+        shelf.now = 8
+        cache.hit("apple", 8)
+        cache.hit("banana", 8)
+        await turns()
+        shelf.values |= {"apple": "brown", "banana": "black"}
+        if by == "key":
+            cache.invalidate("apple")
+        else:
+            cache.invalidate_tag("a")
+        shelf.gate.set()
+        await turns()
+        assert (cache.hit("apple", 8), cache.hit("banana", 8)) == (None, "yellow")
+        assert await cache.get("apple") == "brown"
+
+    with_cache(work)
+
+
+def test_whoever_comes_too_late_joins_a_renewal() -> None:
+    async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
+        await cache.get("apple")
+        shelf.gate.clear()
+        shelf.now = 8
+        cache.hit("apple", 8)
+        await turns()
+        shelf.now = 10
+        late = asyncio.create_task(cache.get("apple"))
+        await turns()
+        shelf.gate.set()
+        assert await late == "red"
+        assert shelf.asked == ["apple", "apple"]
 
     with_cache(work)
 
@@ -228,9 +337,9 @@ def test_a_read_that_began_before_an_invalidation_is_thrown_away(by: str) -> Non
 
 def test_what_changes_faster_than_it_can_be_read_is_told_and_not_guessed() -> None:
     async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
-        async def load(key: str) -> Loaded[str]:
+        async def load(keys: Sequence[str]) -> list[Loaded[str]]:
             cache.invalidate_tag("a")
-            return await shelf.load(key)
+            return await shelf.load(keys)
 
         cache._load = load
         with pytest.raises(StoreTrouble, match="changed 5 times"):

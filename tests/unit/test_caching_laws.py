@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hypothesis import given
@@ -31,24 +32,27 @@ class World:
         self.numbers = dict.fromkeys(KEYS, 0)
         # The least number that may still be given.
         self.seen = dict.fromkeys(KEYS, 0)
-        self.open: list[tuple[str, Version, asyncio.Future[None]]] = []
+        self.open: list[tuple[Sequence[str], asyncio.Future[None]]] = []
         self.asking: list[tuple[str, asyncio.Task[Version | None]]] = []
         self.voided: Counter[str] = Counter()
         self.cache = MemoryCache[str, Version](
             self.load, Lifetimes(fresh=5, kept=20, unknown=1), most=MOST, clock=lambda: self.now, chance=lambda: 0.5
         )
 
-    async def load(self, key: str) -> Loaded[Version]:
-        version = Version(key, self.numbers[key])
+    async def load(self, keys: Sequence[str]) -> list[Loaded[Version]]:
+        versions = [Version(key, self.numbers[key]) for key in keys]
         arrival: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.open.append((key, version, arrival))
+        self.open.append((keys, arrival))
         # One flight a key; another only beside those that an invalidation has voided.
-        assert sum(other == key for other, _, _ in self.open) <= 1 + self.voided[key]
+        assert all(self.in_the_air(key) <= 1 + self.voided[key] for key in keys)
         try:
             await arrival
         finally:
-            self.open = [each for each in self.open if each[2] is not arrival]
-        return Loaded(None if version.number == 0 else version, (key[0],))
+            self.open = [each for each in self.open if each[1] is not arrival]
+        return [Loaded(each if each.number else None, (each.key[0],)) for each in versions]
+
+    def in_the_air(self, key: str) -> int:
+        return sum(key in keys for keys, _ in self.open)
 
     async def settle(self) -> None:
         for _ in range(8):
@@ -70,7 +74,7 @@ class World:
 
     def change(self, key: str, *, by_tag: bool) -> None:
         self.numbers[key] += 1
-        self.voided[key] += sum(other == key for other, _, _ in self.open)
+        self.voided[key] += self.in_the_air(key)
         if by_tag:
             self.cache.invalidate_tag(key[0])
         else:
@@ -79,7 +83,7 @@ class World:
 
     def arrive(self, which: int, *, fails: bool) -> None:
         if self.open:
-            arrival = self.open[which % len(self.open)][2]
+            arrival = self.open[which % len(self.open)][1]
             if arrival.done():
                 return
             if fails:
@@ -118,7 +122,7 @@ async def _live_through(steps: list[tuple[object, ...]]) -> None:
             case "wait", float(seconds):
                 world.now += seconds
         await world.settle()
-    while world.asking:
+    while world.asking or world.open:
         world.arrive(0, fails=False)
         await world.settle()
     assert not world.cache._flights

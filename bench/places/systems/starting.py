@@ -1,16 +1,18 @@
 """Starting a server on one core, and waiting until it answers."""
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.importing.watching import RunFailed
+from bench.jobs.cpu import family
 from bench.places.systems import Serving
 from support.servers.sharing import find_program
 
@@ -38,7 +40,10 @@ def serving(
         _wait(process, url + ready, log)
         yield Serving(url, process.pid)
     finally:
-        process.kill()
+        # Also those that it started: a worker of nginx outlives its master.
+        for pid in family(process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         process.wait()
 
 

@@ -64,7 +64,13 @@ class PostgresLinkStore:
             return error.obstacles
 
     async def find(self, phrase: str) -> Link | None:
-        return await self._one("find", fold_phrase(phrase))
+        [link] = await self.find_many([phrase])
+        return link
+
+    async def find_many(self, phrases: Sequence[str]) -> Sequence[Link | None]:
+        folded = [fold_phrase(each) for each in phrases]
+        found = {row["folded"]: to_link(row) for row in await self._database.fetch(SQL["find"], folded)}
+        return [found.get(each) for each in folded]
 
     async def get(self, id: str) -> Link | None:  # noqa: A002 - as the port has it
         return await self._one("get", id)

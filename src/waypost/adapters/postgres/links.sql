@@ -47,8 +47,8 @@ select * from links where id = any($1::text[])
 union all select * from links where folded = any($2::text[])
 union all select * from links where looks = any($3::text[]);
 
--- find: a link by its folded phrase
-select * from links where folded = $1;
+-- find: links by their folded phrases
+select * from links where folded = any($1);
 
 -- get: a link by its id
 select * from links where id = $1;

@@ -58,7 +58,15 @@ class SqliteLinkStore:
             return refused.obstacles
 
     async def find(self, phrase: str) -> Link | None:
-        return await self._one("find", {"folded": fold_phrase(phrase)})
+        [link] = await self.find_many([phrase])
+        return link
+
+    async def find_many(self, phrases: Sequence[str]) -> Sequence[Link | None]:
+        folded = [fold_phrase(each) for each in phrases]
+        asked = {"folded": msgspec.json.encode(folded).decode()}
+        rows = await self._database.read(lambda c: c.execute(SQL["find"], asked).fetchall())
+        found = {row["folded"]: _to_link(row) for row in rows}
+        return [found.get(each) for each in folded]
 
     async def get(self, id: str) -> Link | None:  # noqa: A002 - as the port has it
         return await self._one("get", {"id": id})

@@ -14,8 +14,8 @@ select * from links where id = :id
 union select * from links where folded = :folded
 union select * from links where looks = :looks;
 
--- find: a link by its folded phrase
-select * from links where folded = :folded;
+-- find: links by their folded phrases
+select * from links where folded in (select value from json_each(:folded));
 
 -- get: a link by its id
 select * from links where id = :id;

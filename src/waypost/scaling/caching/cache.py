@@ -2,7 +2,7 @@
 reach it through `invalidate` and `invalidate_tag`.
 """
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -20,7 +20,8 @@ class Loaded(Generic[Value]):
     tags: tuple[str, ...] = ()
 
 
-Load = Callable[[Key], Awaitable[Loaded[Value]]]
+# Some keys, each once; one answer for each, in their order.
+Load = Callable[[Sequence[Key]], Awaitable[Sequence[Loaded[Value]]]]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Lifetimes:
     """How long answers are good, in seconds.
 
     Past `fresh` one is given only while the source fails, and never past `kept`. `unknown` is for those that are None.
+    What is asked for when its freshness is about to end is read again before that, and nobody waits for it.
     """
 
     fresh: float

@@ -1,9 +1,12 @@
-"""A cache in this process's memory: bounded, the least recently used goes first, one flight to the source a key."""
+"""A cache in this process's memory: bounded, the least recently used goes first, one flight to the source a key.
+
+What is asked for again and again is renewed before it is stale, many at a time, and nobody waits for that.
+"""
 
 import asyncio
 import random
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Sequence
 from typing import Generic
 
 from waypost.kernel.clock import monotonic
@@ -16,22 +19,28 @@ _LOAD_SECONDS = 5.0
 # A source that has just failed is left alone for this long, as far as there is something to give.
 _PAUSE_SECONDS = 1.0
 _TRIES = 5
+# Whoever is asked for in the last part of its freshness is renewed.
+_LAST_PART = 0.3
+# Taking in more at once would keep the event loop from others for longer than a millisecond or two.
+_RENEWED_AT_ONCE = 50
 
 
 class _Entry(Generic[Value]):
-    __slots__ = ("hard", "soft", "tags", "value")
+    """Renewed when it is asked for from `due` on; stale from `soft` on; nothing from `hard` on."""
 
-    def __init__(self, loaded: Loaded[Value], soft: float, hard: float) -> None:
+    __slots__ = ("due", "hard", "soft", "tags", "value")
+
+    def __init__(self, loaded: Loaded[Value], due: float, soft: float, hard: float) -> None:
         self.value, self.tags = loaded.value, loaded.tags
-        self.soft, self.hard = soft, hard
+        self.due, self.soft, self.hard = due, soft, hard
 
 
-class _Flight(Generic[Value]):
+class _Flight(Generic[Key, Value]):
     """One question to the source, with what was invalidated since it was asked."""
 
     def __init__(self) -> None:
-        self.task: asyncio.Task[Value | None]
-        self.is_void = False
+        self.task: asyncio.Task[dict[Key, Value | None]]
+        self.void: set[Key] = set()
         self.heard: set[str] = set()
 
 
@@ -52,9 +61,11 @@ class MemoryCache(Generic[Key, Value]):
         # As quick as compiled caches that can be installed, and it is there already.
         self._entries: OrderedDict[Key, _Entry[Value]] = OrderedDict()
         self._tagged: defaultdict[str, set[Key]] = defaultdict(set)
-        self._flights: dict[Key, _Flight[Value]] = {}
+        self._flights: dict[Key, _Flight[Key, Value]] = {}
         # Also those that nobody should join any more.
-        self._flying: set[_Flight[Value]] = set()
+        self._flying: set[_Flight[Key, Value]] = set()
+        self._due: deque[Key] = deque()
+        self._renewing: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -63,26 +74,30 @@ class MemoryCache(Generic[Key, Value]):
         entry = self._entries.get(key)
         if entry is None or entry.soft <= now:
             return None
+        if entry.due <= now:
+            self._renew(key, entry)
         self._entries.move_to_end(key)
         return entry.value
 
     async def get(self, key: Key) -> Value | None:
         for _ in range(_TRIES):
-            entry = self._entries.get(key)
-            if entry is not None and self._clock() < entry.soft:
-                self._entries.move_to_end(key)
-                return entry.value
-            flight = self._flights.get(key) or self._depart(key)
-            # Whoever came first may go away; the others still want to know.
-            value = await asyncio.shield(flight.task)
-            if not flight.is_void:
-                return value
+            entry, now = self._entries.get(key), self._clock()
+            if entry is not None and now < entry.soft:
+                return self.hit(key, now)
+            flight = self._flights.get(key) or self._depart([key])
+            try:
+                # Whoever came first may go away; the others still want to know.
+                found = await asyncio.shield(flight.task)
+            except TransientError as error:
+                return self._stale(key, error)
+            if key not in flight.void:
+                return found[key]
         raise StoreTrouble(f"it changed {_TRIES} times while it was read; try again")
 
     def invalidate(self, key: Key) -> None:
         self._drop(key)
         if flight := self._flights.pop(key, None):
-            flight.is_void = True
+            flight.void.add(key)
 
     def invalidate_tag(self, tag: str) -> None:
         for key in tuple(self._tagged.get(tag, ())):
@@ -90,32 +105,51 @@ class MemoryCache(Generic[Key, Value]):
         for flight in self._flying:
             flight.heard.add(tag)
 
-    def _depart(self, key: Key) -> _Flight[Value]:
-        flight = _Flight[Value]()
-        flight.task = asyncio.create_task(self._fly(key, flight))
+    def _renew(self, key: Key, entry: _Entry[Value]) -> None:
+        # Once: if it fails, the next who comes too late asks.
+        entry.due = entry.soft
+        self._due.append(key)
+        if self._renewing is None:
+            self._renewing = asyncio.create_task(self._renew_all())
+            self._renewing.add_done_callback(_look_at_error)
+
+    async def _renew_all(self) -> None:
+        try:
+            while self._due:
+                some = dict.fromkeys(self._due.popleft() for _ in range(min(len(self._due), _RENEWED_AT_ONCE)))
+                if keys := [key for key in some if key in self._entries and key not in self._flights]:
+                    await self._depart(keys).task
+        finally:
+            self._due.clear()
+            self._renewing = None
+
+    def _depart(self, keys: Sequence[Key]) -> _Flight[Key, Value]:
+        flight = _Flight[Key, Value]()
+        flight.task = asyncio.create_task(self._fly(keys, flight))
         flight.task.add_done_callback(_look_at_error)
-        self._flights[key] = flight
+        self._flights.update(dict.fromkeys(keys, flight))
         self._flying.add(flight)
         return flight
 
-    async def _fly(self, key: Key, flight: _Flight[Value]) -> Value | None:
+    async def _fly(self, keys: Sequence[Key], flight: _Flight[Key, Value]) -> dict[Key, Value | None]:
         try:
-            loaded = await self._ask(key)
-        except TransientError as error:
-            return self._stale(key, error)
+            answers = dict(zip(keys, await self._ask(keys), strict=True))
         finally:
             self._flying.discard(flight)
-            if self._flights.get(key) is flight:
-                del self._flights[key]
-        flight.is_void |= not flight.heard.isdisjoint(loaded.tags)
-        if not flight.is_void:
-            self._keep(key, loaded)
-        return loaded.value
+            for key in keys:
+                if self._flights.get(key) is flight:
+                    del self._flights[key]
+        for key, loaded in answers.items():
+            if not flight.heard.isdisjoint(loaded.tags):
+                flight.void.add(key)
+            if key not in flight.void:
+                self._keep(key, loaded)
+        return {key: loaded.value for key, loaded in answers.items()}
 
-    async def _ask(self, key: Key) -> Loaded[Value]:
+    async def _ask(self, keys: Sequence[Key]) -> Sequence[Loaded[Value]]:
         try:
             async with asyncio.timeout(_LOAD_SECONDS):
-                return await self._load(key)
+                return await self._load(keys)
         except TimeoutError:
             raise StoreTrouble(f"the store did not answer within {_LOAD_SECONDS:.0f} s; try again") from None
 
@@ -123,7 +157,7 @@ class MemoryCache(Generic[Key, Value]):
         entry, now = self._entries.get(key), self._clock()
         if entry is None or entry.hard <= now:
             raise error
-        entry.soft = min(now + _PAUSE_SECONDS, entry.hard)
+        entry.soft = entry.due = min(now + _PAUSE_SECONDS, entry.hard)
         return entry.value
 
     def _keep(self, key: Key, loaded: Loaded[Value]) -> None:
@@ -131,7 +165,9 @@ class MemoryCache(Generic[Key, Value]):
         now, shorter = self._clock(), 1.0 - _JITTER * self._chance()
         lives = self._lifetimes
         soft, hard = (lives.unknown, lives.unknown) if loaded.value is None else (lives.fresh, lives.kept)
-        self._entries[key] = _Entry(loaded, now + soft * shorter, now + hard * shorter)
+        # Nobody needs to know again and again that something is not there.
+        due = soft if loaded.value is None else soft * (1.0 - _LAST_PART)
+        self._entries[key] = _Entry(loaded, now + due * shorter, now + soft * shorter, now + hard * shorter)
         for tag in loaded.tags:
             self._tagged[tag].add(key)
         while len(self._entries) > self._most:

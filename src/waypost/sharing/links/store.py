@@ -76,6 +76,10 @@ class LinkStore(Protocol):
         """The link with this phrase, whatever its case and separators; also one that is deleted or disabled."""
         ...
 
+    async def find_many(self, phrases: Sequence[str]) -> Sequence[Link | None]:
+        """The same for each of some phrases, in their order."""
+        ...
+
     async def get(self, id: str) -> Link | None: ...  # noqa: A002 - it is what it is
 
     async def edit(self, link: Link, by: str) -> None:

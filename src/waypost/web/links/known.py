@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from urllib.parse import quote
 
 import msgspec
@@ -78,9 +79,15 @@ class KnownLinks:
         """To be called whenever a link was made or changed: from now on it is read again, in whatever spelling."""
         self._cache.invalidate_tag(fold_phrase(phrase))
 
-    async def _load(self, typed: bytes) -> Loaded[Known]:
-        phrase = typed.decode()
-        link = await self._links.find(phrase)
-        if link and is_own_page(link.target):
+    async def _load(self, typed: Sequence[bytes]) -> list[Loaded[Known]]:
+        phrases = [each.decode() for each in typed]
+        found = await self._links.find_many(phrases)
+        return [
+            Loaded(self._known(link, each) if link else None, (fold_phrase(phrase),))
+            for each, phrase, link in zip(typed, phrases, found, strict=True)
+        ]
+
+    def _known(self, link: Link, typed: bytes) -> Known:
+        if is_own_page(link.target):
             link = msgspec.structs.replace(link, target=self._public_url + link.target)
-        return Loaded(Known(link, typed, self._settings) if link else None, (fold_phrase(phrase),))
+        return Known(link, typed, self._settings)

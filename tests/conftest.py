@@ -1,10 +1,17 @@
 """Fixtures for every suite."""
 
+import compileall
+import os
 import resource
+import sys
 from collections.abc import AsyncIterator, Iterator
+from importlib import util
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import certifi
 import pytest
+import structlog
 from hypothesis import settings
 
 from support.job_backend import JobBackend
@@ -20,6 +27,31 @@ settings.load_profile("waypost")
 # FastAPI remembers the routes of many apps, and they the files of the snapshots that they served: 1,024 are too few.
 _, _MOST_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (_MOST_FILES, _MOST_FILES))
+
+# httpx asks for it several times a request, and Python looks for it each time anew until it is told that it is missing.
+if not util.find_spec("sniffio"):
+    sys.modules["sniffio"] = None  # type: ignore[assignment]
+
+# As ours are shown: structlog's own way takes a second or more for each exception, with all variables and in colours.
+_SHOWN = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+structlog.configure(processors=[*structlog.get_config()["processors"][:-1], _SHOWN])
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Once a run, what hundreds of processes and thousands of clients would otherwise do again and again."""
+    if not hasattr(config, "workerinput"):
+        # As pip does with packages: whoever sets PYTHONDONTWRITEBYTECODE has Waypost compiled by each of its processes.
+        compileall.compile_dir(config.rootpath / "src", quiet=2)
+        _trust_one_authority(config)
+
+
+def _trust_one_authority(config: pytest.Config) -> None:
+    """Each HTTP client reads all of them before its first request, and no test asks anybody whom they have signed."""
+    folder = TemporaryDirectory(prefix="waypost-authority-")
+    config.add_cleanup(folder.cleanup)
+    path = Path(folder.name) / "authority.pem"
+    path.write_text("".join(certifi.contents().partition("-----END CERTIFICATE-----")[:2]) + "\n", encoding="ascii")
+    os.environ["SSL_CERT_FILE"] = str(path)
 
 
 @pytest.fixture

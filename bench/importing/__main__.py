@@ -18,6 +18,7 @@ _RESULTS = Path(__file__).parent / "RESULTS.md"
 _PLACES, _PLACES_FULL = 100_000, 1_000_000
 _ROUNDS = 3
 _MORE_PROCESSES = (2, 4)
+_CORES = (1, 2, 4, 8)
 
 _EXPLANATION = """\
 All places of a simulated provider, which runs in a process of its own and has told everything once before, into an
@@ -110,7 +111,11 @@ def main() -> None:
             parts = _compare(
                 server, _PLACES, _available(), more_processes=_MORE_PROCESSES, rounds=_ROUNDS, full=chosen.full
             )
-    parts.append(report.by_cores(by_cores(chosen.small or _PLACES, rounds=1 if chosen.small else _ROUNDS, say=_say)))
+    if chosen.small:
+        cores = by_cores(chosen.small, _CORES[:1], rounds=1, say=_say)
+    else:
+        cores = by_cores(_PLACES, _CORES, rounds=_ROUNDS, say=_say)
+    parts.append(report.by_cores(cores))
     print("\n\n".join(parts))
     if not chosen.small:
         _RESULTS.write_text(_document(parts, machine), encoding="utf-8")

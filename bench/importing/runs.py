@@ -73,11 +73,11 @@ def measure(cases: Sequence[Case], provider: Provider, *, rounds: int, say: Say)
     }
 
 
-def by_cores(places: int, *, rounds: int, say: Say) -> dict[str, dict[int, Import]]:
+def by_cores(places: int, counts: Sequence[int], *, rounds: int, say: Say) -> dict[str, dict[int, Import]]:
     """By store and number of cores: a worker process for each core, and provider and server on the same cores."""
     found: dict[str, dict[int, Import]] = {"PostgreSQL": {}, "SQLite": {}}
     allowed = sorted(os.sched_getaffinity(0))
-    for cores in (count for count in (1, 2, 4, 8) if count <= len(allowed)):
+    for cores in (count for count in counts if count <= len(allowed)):
         with _only(allowed[:cores]), durable_postgres() as server, simulated(places) as provider:
             warm_up(provider)
             for store, where in {"PostgreSQL": server, "SQLite": None}.items():

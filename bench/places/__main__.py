@@ -124,9 +124,9 @@ def _small(cores: Sequence[int], places: int, *, with_peers: bool) -> Scale:
         questions=500,
         effort=Effort(
             connections=(8,),
-            seconds=1 if with_peers else 0.3,
+            seconds=1 if with_peers else 0.1,
             rounds=1,
-            held_seconds=0.2,
+            held_seconds=0.1,
             core=cores[-1],
             patience=0,
         ),

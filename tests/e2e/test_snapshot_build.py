@@ -14,6 +14,7 @@ import pytest
 
 from support.places import page, writing
 from support.processes import Processes, Running, eventually, obey_permissions
+from support.snapshots import shelve, stations
 from support.stores import BACKENDS, open_backend
 from waypost.places.place import Place
 from waypost.scaling.jobs.job import NewJob
@@ -41,6 +42,11 @@ def write_places(path: Path, count: int, name: str = "Place") -> None:
 
 def shelf(folder: Path) -> Shelf:
     return Shelf(folder / "waypost-data" / "snapshots")
+
+
+def shelve_old(folder: Path) -> None:
+    """A generation from before, of ten places."""
+    shelve(shelf(folder).folder, stations(10))
 
 
 def count_in_service(folder: Path) -> int:
@@ -110,8 +116,7 @@ STAGES = ("lock", "*.run", "features.bin", "*.run.rows", "slots.bin", "words*", 
 
 
 def start_build(processes: Processes, tmp_path: Path) -> Running:
-    write_places(tmp_path / "old.ndjson", 10)
-    assert processes.run("snapshot", "build", "--from", "old.ndjson", "--processes", "1").returncode == 0
+    shelve_old(tmp_path)
     write_places(tmp_path / "new.ndjson", MANY, "New")
     return processes.start("snapshot", "build", "--from", "new.ndjson", "--processes", "2", "--memory", "2m")
 
@@ -126,7 +131,7 @@ def wait_for_stage(running: Running, tmp_path: Path, pattern: str) -> None:
 def check_what_is_left(processes: Processes, tmp_path: Path) -> None:
     """The old generation or the new one, whole; and the next build clears up and gives what it always gives."""
     assert count_in_service(tmp_path) in {10, MANY}
-    done = processes.run("snapshot", "build", "--from", "new.ndjson", "--processes", "2")
+    done = processes.run("snapshot", "build", "--from", "new.ndjson", "--processes", "1")
     assert done.returncode == 0, done.stderr
     assert count_in_service(tmp_path) == MANY
     assert workplaces(tmp_path) == []
@@ -169,10 +174,15 @@ def test_a_process_that_is_killed_ends_the_build_and_leaves_nothing(
 def test_ctrl_c_ends_all_and_leaves_nothing(processes: Processes, tmp_path: Path) -> None:
     running = start_build(processes, tmp_path)
     wait_for_stage(running, tmp_path, "lock")
+    # On a busy machine the build may have come to its end before; where it has not, it goes no further.
+    os.kill(running.process.pid, signal.SIGSTOP)
+    is_published = count_in_service(tmp_path) == MANY
     children = children_of(running.process.pid)
     for pid in (*children, running.process.pid):
-        os.kill(pid, signal.SIGINT)
-    assert running.wait() == 130
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGINT)
+    os.kill(running.process.pid, signal.SIGCONT)
+    assert running.wait() == 130 or is_published
     eventually(lambda: all(map(is_gone, children)), "its processes are gone")
     assert workplaces(tmp_path) == []
     check_what_is_left(processes, tmp_path)
@@ -183,9 +193,8 @@ def test_ctrl_c_ends_all_and_leaves_nothing(processes: Processes, tmp_path: Path
 def test_a_disk_that_fills_up_is_told_and_the_old_generation_stays(
     processes: Processes, tmp_path: Path, number: str, room: int
 ) -> None:
-    write_places(tmp_path / "old.ndjson", 10)
+    shelve_old(tmp_path)
     write_places(tmp_path / "new.ndjson", COUNT)
-    assert processes.run("snapshot", "build", "--from", "old.ndjson").returncode == 0
     before = sorted(shelf(tmp_path).folder.rglob("*"))
 
     def limit() -> None:
@@ -220,9 +229,8 @@ def test_what_is_wrong_with_the_places_is_told_by_name(processes: Processes, tmp
 
 @pytest.mark.parametrize("number", ["1", "2"])
 def test_a_folder_that_cannot_be_written_to_is_told(processes: Processes, tmp_path: Path, number: str) -> None:
-    write_places(tmp_path / "old.ndjson", 10)
+    shelve_old(tmp_path)
     write_places(tmp_path / "new.ndjson", 20)
-    assert processes.run("snapshot", "build", "--from", "old.ndjson").returncode == 0
     shelf(tmp_path).folder.chmod(0o555)
     done = processes.run("snapshot", "build", "--from", "new.ndjson", "--processes", number, preexec=obey_permissions)
     shelf(tmp_path).folder.chmod(0o755)

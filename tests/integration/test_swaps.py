@@ -23,7 +23,8 @@ from waypost.web.guard import WriteGuard
 
 SWAPS = 1000
 ASKING = 3
-BOX = "/v1/places?bbox=-90,-45,90,45&limit=150"
+PLACES = 60
+BOX = "/v1/places?bbox=-90,-45,90,45&limit=30"
 ITEM = place_id("sim:7")
 
 
@@ -82,7 +83,7 @@ class Visitor:
 
     async def turn_pages(self) -> None:
         """All pages are of the generation of the first one, though there are others meanwhile."""
-        document = self._read(await self._client.get("/collections/places/items?limit=120"))
+        document = self._read(await self._client.get("/collections/places/items?limit=24"))
         generation, names = document["generation"], []
         while True:
             names += [feature["properties"]["name"] for feature in document["features"]]
@@ -91,7 +92,7 @@ class Visitor:
                 break
             document = self._read(await self._client.get(following[0]))
             assert document["generation"] == generation
-        assert sorted(names) == sorted(f"{self._marks[generation]} {number}" for number in range(300))
+        assert sorted(names) == sorted(f"{self._marks[generation]} {number}" for number in range(PLACES))
 
     def _read(self, answer: httpx.Response) -> dict[str, Any]:
         assert answer.status_code == 200, answer.text
@@ -106,7 +107,7 @@ class Visitor:
 @pytest.mark.anyio
 async def test_a_thousand_swaps_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "_LOOK_SECONDS", 0.0)
-    names = [shelve(tmp_path, stations(300, name=mark), hours=at) for at, mark in enumerate(("First", "Second"))]
+    names = [shelve(tmp_path, stations(PLACES, name=mark), hours=at) for at, mark in enumerate(("First", "Second"))]
     marks = dict(zip(names, ("First", "Second"), strict=True))
     try:
         async with places_server(tmp_path) as (url, role), httpx.AsyncClient(base_url=url) as client:

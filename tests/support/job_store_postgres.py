@@ -17,6 +17,8 @@ from waypost.scaling.jobs.store import JobStore
 _TEMPLATE = "waypost_template"
 # What the run's processes agree to lock while one of them makes the template.
 _LOCK = 1
+# Of the servers where this process knows the template to be.
+_has_template: set[str] = set()
 
 
 @asynccontextmanager
@@ -78,6 +80,8 @@ async def until(connection: Any, question: str, *arguments: object) -> None:
 
 async def _make_template(maintenance: str) -> None:
     """A migrated database to copy, made once a run: migrating each test's own would cost more than most tests."""
+    if maintenance in _has_template:
+        return
     connection = await asyncpg.connect(maintenance)
     try:
         await connection.execute("select pg_advisory_lock($1)", _LOCK)
@@ -87,3 +91,4 @@ async def _make_template(maintenance: str) -> None:
             await database.close()
     finally:
         await connection.close()
+    _has_template.add(maintenance)

@@ -26,7 +26,7 @@ def draw_many(folder: str, count: int) -> list[str]:
 
     async def draw() -> list[str]:
         async with open_stores(load_settings({"data": folder}, environ={})) as stores:
-            drawing = Drawing(stores.spaces, Vocabularies(), block=100, fill=0.01)
+            drawing = Drawing(stores.spaces, Vocabularies(), block=500, fill=0.01)
             return ["-".join(await drawing.draw("en")) for _ in range(count)]
 
     return asyncio.run(draw())

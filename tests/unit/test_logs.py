@@ -17,11 +17,11 @@ SECRET = "hunter2"
 @pytest.fixture(autouse=True)
 def _logs_as_they_were() -> Iterator[None]:
     root = logging.getLogger()
-    before, level = list(root.handlers), root.level
+    before, level, configuration = list(root.handlers), root.level, structlog.get_config()
     yield
     root.handlers[:] = before
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**configuration)
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:

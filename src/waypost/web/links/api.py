@@ -1,5 +1,7 @@
 """Links over HTTP: made, looked at, changed and deleted."""
 
+from collections.abc import Mapping
+
 import msgspec
 from fastapi import APIRouter, Request, Response
 
@@ -136,7 +138,7 @@ class _Links:
         asker = await self._guard(request)
         _NO_PARAMETERS.read(request.scope["query_string"])
         link = await find_link(self._sharing, asker, phrase, "links:read")
-        return await answer_link(self._sharing, request, link)
+        return await _answer_link(self._sharing, request, link)
 
     async def change(self, request: Request, phrase: Phrase) -> Response:
         """Change a link of yours: what is left out stays as it is, and null clears.
@@ -165,7 +167,7 @@ class _Links:
             raise _passed(request, error) from None
         finally:
             sharing.cache.invalidate(link.phrase)
-        return await answer_link(sharing, request, changed)
+        return await _answer_link(sharing, request, changed)
 
     async def delete(self, request: Request, phrase: Phrase) -> Response:
         """Delete a link of yours. Its phrase leads nowhere from then on, and is never given out again."""
@@ -183,15 +185,21 @@ class _Links:
 
 
 async def answer_made(sharing: Sharing, request: Request, asker: Asker, made: Made) -> Response:
-    token = edit_token_of(sharing, asker, made)
-    answer = await answer_link(sharing, request, made.link, token)
+    # Nobody can have followed one that is new.
+    counted = {} if made.how == "new" else await sharing.visits.count([made.link.id])
+    answer = _answer(sharing, request, made.link, counted, edit_token_of(sharing, asker, made))
     answer.status_code = 201 if made.how == "new" else 200
     answer.headers["Location"] = f"/v1/links/{path_of(made.link.phrase)}"
     return answer
 
 
-async def answer_link(sharing: Sharing, request: Request, link: Link, edit_token: str | None = None) -> Response:
-    counted = await sharing.visits.count([link.id])
+async def _answer_link(sharing: Sharing, request: Request, link: Link) -> Response:
+    return _answer(sharing, request, link, await sharing.visits.count([link.id]))
+
+
+def _answer(
+    sharing: Sharing, request: Request, link: Link, counted: Mapping[str, int], edit_token: str | None = None
+) -> Response:
     document = show_link(link, sharing.redirects.base_url(request), counted.get(link.id, 0), edit_token)
     headers = {"Cache-Control": "no-store", "ETag": f'"{link.version}"'}
     return Response(msgspec.json.encode(document), media_type="application/json", headers=headers)

@@ -236,6 +236,39 @@ def test_what_dead_processes_left_takes_room_until_it_is_shipped(using: Using, f
     using(work)
 
 
+@pytest.mark.parametrize(("most_bytes", "come", "pauses"), [(10_000_000, 2, 1), (10_000_000, 0, 0), (1_200, 2, 0)])
+def test_in_a_rush_counting_waits_while_the_spool_has_room(
+    using: Using, folder: Path, most_bytes: int, come: int, pauses: int
+) -> None:
+    paused: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        paused.append(seconds)
+
+    async def work(store: Watched) -> None:
+        class Rush:
+            """While the first batch is counted, `come` times as many come."""
+
+            def __init__(self) -> None:
+                self.left = 5 * come
+
+            async def append(self, visits: Sequence[Visit]) -> int:
+                while self.left:
+                    self.left -= 1
+                    shipper.record(visit(100 + self.left))
+                return await store.append(visits)
+
+        shipper = Shipper(Spool(folder, most_bytes=most_bytes), Rush(), pause)
+        for number in range(5):
+            shipper.record(visit(number))
+        await shipper.ship()
+        assert len(paused) == pauses
+        assert await store.count(LINK) == 5 + 5 * come
+        await shipper.close()
+
+    using(work)
+
+
 def test_a_large_backlog_goes_in_batches(using: Using, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shipping, "_BATCH_BYTES", 500)
 

@@ -149,6 +149,11 @@ class Spool:
         self._spooled += 1
         return True
 
+    @property
+    def is_roomy(self) -> bool:
+        """Whether less than half of it is taken."""
+        return self.own.backlog < self._room / 2
+
     def count(self) -> None:
         """Tell the metric, many at once: on the redirect path that would cost a third of the write."""
         spooled, self._spooled = self._spooled, 0

@@ -1,5 +1,6 @@
 """The API's description as OpenAPI 3.0, which OGC API Features asks for; FastAPI writes 3.1."""
 
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
@@ -22,10 +23,18 @@ _PROBLEM = {
 
 
 def describe(app: FastAPI) -> None:
-    """Written once, when all routes are there."""
+    """Written once, when somebody asks for it: that takes longer than putting all routes together."""
     app.openapi_version = "3.0.3"
-    _describe_problems(app.openapi())
-    app.openapi_schema = _as_3_0(app.openapi())
+    write = app.openapi
+
+    @cache
+    def openapi() -> dict[str, Any]:
+        description = write()
+        _describe_problems(description)
+        written: dict[str, Any] = _as_3_0(description)
+        return written
+
+    app.openapi = openapi  # type: ignore[method-assign] # as FastAPI's documentation has it
 
 
 def _describe_problems(description: dict[str, Any]) -> None:

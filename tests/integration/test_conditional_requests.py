@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from support.lighthouses import Lighthouses, light, open_source
+from support.lighthouses import FIELDS, Lighthouses, light, open_source
 from support.stores import Backend
 from support.told_provider import Provider, http, provider
 from waypost.importing.engine import Engine
@@ -39,12 +39,12 @@ class NoBudget:
     def succeeded(self, key: str) -> None: ...
 
 
-async def refresh(backend: Backend, told: Provider, text: str, name: str) -> dict[str, int]:
+async def refresh(backend: Backend, told: Provider, text: str, name: str, *, fields: str = FIELDS) -> dict[str, int]:
     shard = f"lights/refresh:{name}"
     await backend.stores.jobs.enqueue([NewJob(shard)])
     [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
     stores = backend.stores
-    async with open_source(f"{told.url}/lights", text, page_size=10) as source:
+    async with open_source(f"{told.url}/lights", text, fields=fields, page_size=10) as source:
         engine = Engine(
             source,
             stores.pages,
@@ -97,6 +97,17 @@ async def test_an_answer_is_not_believed_once_a_place_in_it_has_changed_here(bac
         again = await refresh(backend, told, OFFSET, "two")
         assert again["changed"] == 1
     assert (await names(backend))["lights:1"] == "Light 1"
+
+
+async def test_an_edited_file_reads_again_what_the_provider_has_not_changed(backend: Backend) -> None:
+    by_number = FIELDS.replace('name = "title"', 'name = "id"')
+    async with provider(Named([light(1), light(2)])) as told:
+        await refresh(backend, told, OFFSET, "one")
+        assert (await refresh(backend, told, OFFSET, "two", fields=by_number))["changed"] == 2
+        assert await names(backend) == {"lights:1": "1", "lights:2": "2"}
+        assert (await refresh(backend, told, OFFSET, "three", fields=by_number))["unchanged"] == 2
+        assert not_modified(told)[-1]
+        assert (await refresh(backend, told, OFFSET, "four"))["changed"] == 2
 
 
 async def test_a_name_with_our_key_in_it_is_not_kept() -> None:

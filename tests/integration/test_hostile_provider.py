@@ -52,6 +52,13 @@ async def json_api(url: str, timeout: float) -> AsyncIterator[Source]:
 
 
 @asynccontextmanager
+async def keyset(url: str, timeout: float) -> AsyncIterator[Source]:
+    text = 'records = "data"\n[pagination]\nkind = "keyset"\nparameter = "after"'
+    async with open_source(f"{url}/lights", text, timeout=timeout, max_answer=MOST) as source:
+        yield source
+
+
+@asynccontextmanager
 async def ocpi(url: str, timeout: float) -> AsyncIterator[OcpiSource]:
     importing = ImportingSettings(100, timeout, MOST, 100, 0.2)
     context = SourceContext("plugs", Licence("CC0", "Plug"), importing, Path(), {"K": KEY})
@@ -67,7 +74,8 @@ SOURCES: dict[str, tuple[Opening, str]] = {
     "json-api": (json_api, "lights/full:2026-02-21"),
     "ocpi": (ocpi, "plugs/full:2026-02-21"),
 }
-each_source = pytest.mark.parametrize("kind", SOURCES)
+each_source = pytest.mark.parametrize("kind", [*SOURCES])
+SOURCES["keyset"] = (keyset, "lights/full:2026-02-21")
 
 
 def fetch(kind: str, answer: Told, timeout: float = 30) -> Page:
@@ -163,6 +171,53 @@ def test_one_bad_record_is_set_aside_or_told_and_never_a_crash(kind: str, record
         assert "nested too deeply" in str(error)  # noqa: PT017 - both are fine, and nothing else is
     else:
         assert (len(page.rejects), page.fetched) == (1, ())
+
+
+def record_of(kind: str, number: int, name: str = "fine") -> bytes:
+    """With what each source wants of a record, and a name as it stands in JSON."""
+    where = b'"AddressInfo":{"Latitude":1,"Longitude":1},"position":{"lat":1,"lon":1}'
+    coordinates = b'"coordinates":{"latitude":"1.0","longitude":"1.0"},"country_code":"DE","party_id":"ABC"'
+    known = b'"%d"' % number if kind == "ocpi" else b"%d" % number
+    return b'{"ID":%b,"id":%b,"name":"%b",%b,%b}' % (known, known, name.encode(), where, coordinates)
+
+
+HALVES = [r"half \ud83d pair", r"\ude00", r"\ud83d\ud83d\ude00", r"\\\uD83D", r"\ud83d"]
+
+
+@each_source
+@pytest.mark.parametrize("name", HALVES)
+@pytest.mark.parametrize("bad", [0, 4])
+def test_half_of_a_character_sets_its_record_aside_and_no_other(kind: str, name: str, bad: int) -> None:
+    records = [
+        record_of(kind, number, name if number == bad + 1 else r"\ud83d\ude00 \\ud83d") for number in range(1, 6)
+    ]
+    page = fetch(kind, http(wrapped(kind, b"[" + b" ,\n".join(records) + b"]")))
+    assert len(page.fetched) == 4
+    assert [reject.record for reject in page.rejects] == [records[bad]]
+    assert "half of a character" in page.rejects[0].reason
+    # Known by its id, it is not taken for deleted.
+    assert str(page.rejects[0].external_id).endswith(f"{bad + 1}")
+
+
+@each_source
+@pytest.mark.parametrize(
+    "rest", [b"", b",", b',{"id":', b"]]", b'] "x"', rb',"\x"]', b",\xff]", rb',"\ud8zz"]', rb",\ud83d]"]
+)
+def test_half_of_a_character_does_not_hide_that_an_answer_is_cut_or_wrong(kind: str, rest: bytes) -> None:
+    body = wrapped(kind, b"[" + record_of(kind, 1, HALVES[0]) + rest)
+    assert isinstance(failure(kind, http(body)), ProviderUnavailable)
+
+
+@each_source
+def test_an_answer_full_of_halves_is_refused(kind: str) -> None:
+    body = wrapped(kind, b"[" + record_of(kind, 1, r"\ud83d" * 100_001) + b"]")
+    assert isinstance(failure(kind, http(body)), ProviderUnavailable)
+
+
+def test_pages_by_id_go_on_after_a_record_that_is_no_text() -> None:
+    for name in (HALVES[0].encode(), b"\xff"):
+        page = fetch("keyset", http(b'{"data":[{"id":7,"name":"%b","position":{"lat":1,"lon":1}}]}' % name))
+        assert (page.cursor, [reject.external_id for reject in page.rejects]) == ("after:7", ["lights:7"])
 
 
 @each_source

@@ -308,7 +308,7 @@ def test_a_format_that_no_name_tells_has_to_be_given(tmp_path: Path) -> None:
     [
         ({"paths": []}, "paths should name files"),
         ({"paths": "a.csv"}, "paths: Expected `array`"),
-        ({"format": "shape"}, "format: Invalid enum value 'shape'"),
+        ({"format": "shape"}, "format: Invalid enum value 'shape'; write one of geojson, ndjson, csv, geoparquet"),
         ({"fromat": "csv"}, "there is no key fromat; .* Did you mean format?"),
         ({"fields": {"nmae": "a"}}, "fields has no nmae"),
         ({"delimiter": ";;"}, "delimiter should be one character"),

@@ -522,7 +522,10 @@ WRONG = [
     ('url = "https://host:99999999/"', "url: write it like"),
     ('ulr = "https://x"', r"there is no key ulr; there is url, .*Did you mean url\?"),
     ("records = 3", "records: Expected `str`, got `int`"),
-    ('[pagination]\nkind = "pages"', "pagination.kind: Invalid enum value 'pages'"),
+    (
+        '[pagination]\nkind = "pages"',
+        "pagination.kind: Invalid enum value 'pages'; write one of none, page, offset, cursor, keyset, link",
+    ),
     ('[pagination]\nkind = "page"', "pagination.parameter is missing"),
     (
         '[pagination]\nkind = "page"\nparamter = "p"',

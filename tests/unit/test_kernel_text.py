@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waypost.kernel.folding import fold, slug
-from waypost.kernel.quantities import parse_count, parse_duration, parse_size
+from waypost.kernel.quantities import parse_count, parse_duration, parse_duration_between, parse_size
 from waypost.kernel.suggesting import did_you_mean
 
 
@@ -90,6 +90,17 @@ def test_a_duration_is_its_number_times_its_unit(number: int, unit: tuple[str, f
 def test_what_is_no_duration_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration; write it like 30s"):
         parse_duration(text)
+
+
+def test_a_duration_out_of_its_bounds_is_refused_and_they_are_named() -> None:
+    read = parse_duration_between("100ms", "1h")
+    assert read("100ms") == pytest.approx(0.1)
+    assert read("60m") == pytest.approx(3600)
+    for text in ("99ms", "61m"):
+        with pytest.raises(ValueError, match=f"'{text}' is not from 100ms to 1h"):
+            read(text)
+    with pytest.raises(ValueError, match="is not a duration"):
+        read("soon")
 
 
 @pytest.mark.parametrize(

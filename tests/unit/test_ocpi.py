@@ -340,7 +340,7 @@ def test_a_check_makes_one_request(version: str) -> None:
         ("", "either url"),
         ('url = "https://a/"\nversions = "https://b/"', "either url"),
         ('url = "https://ada:x@host/"', "url: write it like"),
-        ('url = "https://a/"\nversion = "3.0"', "version: Invalid enum value '3.0'"),
+        ('url = "https://a/"\nversion = "3.0"', "version: Invalid enum value '3.0'; write one of 2.1.1, 2.2, 2.2.1"),
         ('url = "https://a/"\nlimit = 0', "limit should be at least 1"),
         ('url = "https://a/"\nverison = "2.2"', r"there is no key verison; .*Did you mean version\?"),
     ],

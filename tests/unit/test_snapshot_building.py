@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from waypost.places.place import Place
@@ -45,6 +46,12 @@ def test_a_built_generation_is_current_and_says_where_it_comes_from(tmp_path: Pa
         [*SECTIONS, "manifest.json"]
     )
     assert leftovers(folder) == []
+
+
+def test_who_is_named_by_several_sources_is_named_once(tmp_path: Path) -> None:
+    several = [msgspec.structs.replace(place, source=f"s{at}") for at, place in enumerate(places(3))]
+    manifest = build(several, tmp_path, now=NOW, attribution={"s0": "Ada, CC0", "s1": "Bob", "s2": "Ada, CC0"})
+    assert manifest.attribution == ("Ada, CC0", "Bob")
 
 
 def test_places_may_come_in_batches_with_progress_told(tmp_path: Path) -> None:

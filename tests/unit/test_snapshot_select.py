@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from support.plain_scan import (
     places_of,
     queries,
 )
-from support.snapshots import generation_of
+from support.snapshots import generation_of, stations
 from waypost.places.place import Place, to_feature
 from waypost.serving.building.builder import build
 from waypost.serving.reading import conditions, inside, nearest, rowsets, selecting
@@ -171,6 +172,15 @@ def test_they_are_so_with_any_places(
         for near in asked:
             check_near(places, generation, Query(), near, radius)
             check_near(places, generation, query, near, radius)
+
+
+def test_beyond_the_last_of_the_nearest_there_is_nothing_also_where_places_have_several_of_the_values() -> None:
+    places = [msgspec.structs.replace(place, categories=("charging", "parking")) for place in stations(9)]
+    with generation_of(places) as generation:
+        query = Query(category=("charging", "parking"), near=(0, 0))
+        for start, expected in ((0, 9), (8, 1), (9, 0), (10**9, 0)):
+            found = generation.select(query, ALL, start)
+            assert (len(found.rows), found.next) == (expected, None)
 
 
 def with_point(query: Query, near: tuple[float, float], radius: float | None) -> Query:

@@ -73,7 +73,7 @@ def test_a_places_server_is_not_ready_before_a_snapshot_and_ready_after(role: Pl
     look(role)
     before = get(app, "/readyz?verbose")
     assert (before.status_code, before.json()["ready"]) == (503, False)
-    assert "no snapshot" in before.json()["checks"]["snapshot"]
+    assert before.json()["checks"]["snapshot"] == "there is no snapshot yet"
     build([place(1)], tmp_path / "snapshots", now=NOW)
     look(role)
     after = get(app, "/readyz?verbose")

@@ -90,6 +90,12 @@ def test_whatever_can_be_filtered_by_is_a_parameter(app: App) -> None:
     assert set(queryables) - {"geometry"} <= {parameter["name"] for parameter in described}
 
 
+@pytest.mark.parametrize("path", [*FORMED[:-1], *PLAIN, "/v1/places"])
+def test_not_modified_is_promised_where_there_is_a_tag(app: App, path: str) -> None:
+    promised = get(app, "/openapi.json").json()["paths"][path]["get"]["responses"]
+    assert ("304" in promised) == ("etag" in get(app, path).headers)
+
+
 @pytest.mark.parametrize("path", FORMED)
 def test_each_resource_is_there_for_programs_and_for_people(app: App, path: str) -> None:
     program, person = get(app, path), get(app, path, headers={"Accept": BROWSER})

@@ -134,7 +134,9 @@ def test_head_says_what_get_would_without_the_body(app: ASGIApp, route: str, pat
 
 @pytest.mark.parametrize("path", ["", "/ocm:1"])
 def test_before_a_snapshot_it_is_not_possible_right_now(tmp_path: Path, route: str, path: str) -> None:
-    assert_problem(get(app_over(tmp_path / "nowhere"), route + path), 503, "no-snapshot")
+    answer = get(app_over(tmp_path / "nowhere"), route + path)
+    assert_problem(answer, 503, "no-snapshot")
+    assert "nowhere" not in answer.text
 
 
 def test_places_cannot_be_written(app: ASGIApp, route: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -104,8 +104,10 @@ def read_table(table: Mapping[str, Any], kind: type[Table]) -> Table:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as error:
         match = _AT.fullmatch(str(error))
-        where = f"{match[2]}: " if match and match[2] else ""
-        raise ValueError(f"{where}{match[1] if match else error}") from None
+        if not match or not match[2]:
+            raise ValueError(match[1] if match else str(error)) from None
+        choices = _choices(kind, match[2].split("."))
+        raise ValueError(f"{match[2]}: {match[1]}{f'; write one of {choices}' if choices else ''}") from None
 
 
 def keys_of(kind: Any, above: str = "") -> Iterator[str]:
@@ -114,6 +116,15 @@ def keys_of(kind: Any, above: str = "") -> Iterator[str]:
         yield above + each.encode_name
         for inner in _structs_in(each.type):
             yield from keys_of(inner, f"{above}{each.encode_name}.")
+
+
+def _choices(kind: Any, steps: Sequence[str]) -> str:
+    """The texts that a key takes, if there are only some."""
+    types = [each.type for each in msgspec.structs.fields(kind) if each.encode_name == steps[0]]
+    if steps[1:]:
+        return "".join(_choices(inner, steps[1:]) for each in types for inner in _structs_in(each))
+    literals = [each for found in types for each in (found, *get_args(found)) if get_origin(each) is Literal]
+    return ", ".join(choice for each in literals for choice in get_args(each))
 
 
 def _refuse_unknown_keys(table: Mapping[str, Any], kind: Any, above: str = "") -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from waypost.kernel.configuration import setting
-from waypost.kernel.quantities import parse_count, parse_duration, parse_share, parse_size
+from waypost.kernel.quantities import parse_count, parse_duration_between, parse_share, parse_size
 
 
 @dataclass(frozen=True)
@@ -11,7 +11,9 @@ class ImportingSettings:
     page_size: int = setting(
         "import.page_size", "1000", parse=parse_count(1, 1000), explain="places asked for in one request"
     )
-    timeout: float = setting("import.timeout", "60s", parse=parse_duration, explain="longest time for one answer")
+    timeout: float = setting(
+        "import.timeout", "60s", parse=parse_duration_between("100ms", "1h"), explain="longest time for one answer"
+    )
     max_answer: int = setting(
         "import.max_answer", "64m", parse=parse_size, explain="largest answer taken from a provider"
     )

@@ -17,6 +17,19 @@ def parse_duration(text: str) -> float:
     return float(match[1]) * _SECONDS[match[2]]
 
 
+def parse_duration_between(shortest: str, longest: str) -> Callable[[str], float]:
+    """A reader of durations between two bounds, which are written as durations are."""
+    least, most = parse_duration(shortest), parse_duration(longest)
+
+    def read(text: str) -> float:
+        seconds = parse_duration(text)
+        if not least <= seconds <= most:
+            raise ValueError(f"{text[:40]!r} is not from {shortest} to {longest}")
+        return seconds
+
+    return read
+
+
 def parse_share(text: str) -> float:
     """A share of something, more than nothing and at most all of it, from `25%` or `0.25`."""
     match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)\s*(%?)", text.strip())

@@ -76,8 +76,9 @@ class NoSnapshot(TransientError):
 
     slug = "no-snapshot"
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(f"there is no snapshot in {folder} yet", next_step="waypost snapshot build")
+    def __init__(self, folder: Path | None = None) -> None:
+        where = f" in {folder}" if folder else ""
+        super().__init__(f"there is no snapshot{where} yet", next_step="waypost snapshot build")
 
 
 class SnapshotNotWritten(TransientError):

@@ -175,7 +175,8 @@ class LiveGeneration:
     @property
     def generation(self) -> Generation:
         if self._generation is None:
-            raise NoSnapshot(self._shelf.folder)
+            # Told to clients, who have no business with our folders.
+            raise NoSnapshot
         return self._generation
 
     def refresh(self) -> bool:

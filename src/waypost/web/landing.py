@@ -25,7 +25,7 @@ def landing_routes(places: Front | None, *, page: bool) -> APIRouter:
         return Response(body, media_type="application/json", headers={"Vary": "Accept"})
 
     extra = {"parameters": [FORM.described()]} if places else None
-    answers = description.answers(description.LANDING)
+    answers = description.answers(description.LANDING, tagged=False)
     if page:
         answers[303] = {"description": "To the page with the map, for people"}
     readable(router, "/", landing, responses=answers, openapi_extra=extra)

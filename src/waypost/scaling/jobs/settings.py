@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 
 from waypost.kernel.configuration import setting
-from waypost.kernel.quantities import parse_count, parse_duration
+from waypost.kernel.quantities import parse_count, parse_duration, parse_duration_between
 
 
 @dataclass(frozen=True)
 class JobsSettings:
     lease: float = setting(
-        "lease", "30s", parse=parse_duration, explain="how long a worker may work on a shard without renewing"
+        "lease",
+        "30s",
+        parse=parse_duration_between("100ms", "1d"),
+        explain="how long a worker may work on a shard without renewing",
     )
     concurrency: int = setting(
         "jobs.concurrency", "4", parse=parse_count(1, 10_000), explain="shards that one worker process works on at once"

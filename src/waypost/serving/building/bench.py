@@ -82,7 +82,9 @@ class Bench:
 
     def _manifest(self, sections: tuple[Section, ...], now: datetime) -> Manifest:
         sources = tuple(sorted({source for run in self.runs for source in run.sources}))
-        attribution = tuple(self._attribution[source] for source in sources if source in self._attribution)
+        # Several sources may name the same people.
+        named = (self._attribution[source] for source in sources if source in self._attribution)
+        attribution = tuple(dict.fromkeys(named))
         return Manifest(
             format=layout.VERSION,
             generation=layout.generation_name(now, sections, attribution),

@@ -33,7 +33,8 @@ class HasOneOf:
     def __init__(self, lists: Lists, values: Sequence[str], count: int) -> None:
         self._sets = [rows for value in dict.fromkeys(values) if len(rows := lists.having(value))]
         self._count = count
-        self.most = sum(map(len, self._sets))
+        # A place may have several of the values.
+        self.most = min(count, sum(map(len, self._sets)))
 
     def rows(self) -> Rows:
         match self._sets:

@@ -23,10 +23,10 @@ from waypost.serving.reading.rowsets import NO_ROWS, Rows
 
 Floats = NDArray[np.float64]
 
-# A list of the nearest ends here.
-MOST_RANKS = 100_000
 # As many rows are ranked without looking for a circle first.
 _FEW = 5_000
+# Where one in as many is wanted, a circle would save less than finding it takes.
+_MUCH = 4
 # As many neighbours are asked for; a circle for more is made from theirs.
 _MOST_NEIGHBOURS = 1_000
 # From this latitude on, and beyond so many degrees, degrees of longitude tell little about distance.
@@ -50,21 +50,29 @@ class Nearest:
         self._count = columns.count
 
     def ranked(
-        self, near: tuple[float, float], wanted: int, radius: float | None, conditions: Sequence[Condition]
+        self,
+        near: tuple[float, float],
+        ranks: tuple[int, int],
+        radius: float | None,
+        conditions: Sequence[Condition],
     ) -> Ranked:
-        """The nearest `wanted` places that meet the conditions, within a radius if there is one."""
-        wanted = min(wanted, MOST_RANKS)
+        """The places from one rank up to another among those that meet the conditions, within a radius if there is one.
+
+        The farther ranks are, the more places are measured for them, at worst all there are.
+        """
+        start, end = min(ranks[0], self._count), min(ranks[1], self._count)
+        # Beyond the last place there is nothing to look for.
+        wanted = end if start < end else 0
         if wanted < min(_MOST_NEIGHBOURS, self._count) and radius is None and not conditions:
-            return Ranked(*self._nearby(near, wanted), self._count, goes_on=True)
+            rows, metres = self._nearby(near, wanted)
+            return Ranked(rows[start:], metres[start:], self._count, goes_on=start < end)
         most = FARTHEST if radius is None else min(radius, FARTHEST)
         rows, metres, is_all = self._candidates(near, wanted, most, conditions)
         if is_all:
             matched: int | None = len(rows)
         else:
             matched = self._count if radius is None and not conditions else None
-        goes_on = len(rows) > wanted and wanted < MOST_RANKS
-        rows, metres = _first(rows, metres, wanted)
-        return Ranked(rows, metres, matched, goes_on)
+        return Ranked(*_between(rows, metres, start, wanted), matched, goes_on=0 < wanted < len(rows))
 
     def within(self, near: tuple[float, float], radius: float, conditions: Sequence[Condition]) -> Rows:
         """All rows within a radius that meet the conditions, ascending."""
@@ -76,7 +84,7 @@ class Nearest:
         """More rows than wanted that are nearer than all others, or all rows there are (and whether it is all)."""
         if not self._count:
             return NO_ROWS, np.empty(0), True
-        if self._is_small(near, most, conditions):
+        if self._is_small(near, wanted, most, conditions):
             return *self._inside(near, most, conditions), True
         # One more, to know whether there is more.
         reach = min(most, self._reach(near, wanted + 1, conditions))
@@ -89,9 +97,9 @@ class Nearest:
             step = math.sqrt((wanted + 1) / max(1, len(rows))) * 1.2
             reach = min(most, reach * min(_MOST_STEP, max(_LEAST_STEP, step)))
 
-    def _is_small(self, near: tuple[float, float], most: float, conditions: Sequence[Condition]) -> bool:
-        """Whether all that can be meant is little enough to be ranked at once."""
-        if (conditions[0].most if conditions else self._count) <= _FEW:
+    def _is_small(self, near: tuple[float, float], wanted: int, most: float, conditions: Sequence[Condition]) -> bool:
+        """Whether all that can be meant is little enough, or enough of it is wanted, to be ranked at once."""
+        if (conditions[0].most if conditions else self._count) <= max(_FEW, _MUCH * wanted):
             return True
         return most < FARTHEST and Inside(self._columns, self._grid, around(*near, most)).most <= MANY
 
@@ -153,10 +161,15 @@ class Nearest:
         return float(metres[min(wanted, len(metres)) - 1]) * (1 + 1e-9) + 1e-3
 
 
-def _first(rows: Rows, metres: Floats, wanted: int) -> tuple[Rows, Floats]:
-    """The nearest, in order; rows ascend, so that a stable order leaves equals by row."""
-    if len(rows) > 2 * wanted and wanted:
-        held = metres <= np.partition(metres, wanted - 1)[wanted - 1]
-        rows, metres = rows[held], metres[held]
-    order = metres.argsort(kind="stable")[:wanted]
+def _between(rows: Rows, metres: Floats, start: int, end: int) -> tuple[Rows, Floats]:
+    """Those from one rank up to another, in order; rows ascend, so that a stable order leaves equals by row."""
+    end = min(end, len(rows))
+    if start >= end:
+        return rows[:0], metres[:0]
+    if len(rows) > 2 * (end - start):
+        parted = np.partition(metres, (start, end - 1))
+        held = (metres >= parted[start]) & (metres <= parted[end - 1])
+        nearer = int(np.count_nonzero(metres < parted[start]))
+        rows, metres, start, end = rows[held], metres[held], start - nearer, end - nearer
+    order = metres.argsort(kind="stable")[start:end]
     return rows[order], metres[order]

@@ -12,7 +12,7 @@ from waypost.serving.reading.conditions import Condition, HasOneOf, HasWord, Mee
 from waypost.serving.reading.grid import Grid
 from waypost.serving.reading.inside import MANY, Inside, in_boxes
 from waypost.serving.reading.lists import Lists
-from waypost.serving.reading.nearest import MOST_RANKS, Nearest
+from waypost.serving.reading.nearest import Nearest
 from waypost.serving.reading.query import Query, check_query, prefixes
 from waypost.serving.reading.recent import Recent
 from waypost.serving.reading.rowsets import NO_ROWS, Rows
@@ -103,16 +103,12 @@ class Selecting:
 
     def _near(self, query: Query, conditions: Sequence[Condition], limit: int, start: int) -> Selected:
         assert query.near is not None
-        # Beyond the last rank there is nothing to look for.
-        wanted = start + limit if start < MOST_RANKS else 0
-        ranked = self._nearest.ranked(query.near, wanted, query.radius, conditions)
-        rows, metres = ranked.rows[start : start + limit], ranked.metres[start : start + limit]
-        following = start + limit if ranked.goes_on and wanted else None
+        ranked = self._nearest.ranked(query.near, (start, start + limit), query.radius, conditions)
         return Selected(
             matched=ranked.matched,
-            rows=rows,
-            next=following,
-            metres=metres,
+            rows=ranked.rows,
+            next=start + limit if ranked.goes_on else None,
+            metres=ranked.metres,
             features=self._columns.features,
             offsets=self._columns.offsets,
         )

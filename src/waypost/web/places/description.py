@@ -19,11 +19,10 @@ def _list(items: Described, **more: Any) -> Described:
     return {"type": "array", "items": items, **more}
 
 
-def answers(content: Described) -> dict[int | str, Described]:
-    return {
-        200: {"description": "Found", "content": content},
-        304: {"description": "What the client has is still what there is"},
-    }
+def answers(content: Described, *, tagged: bool) -> dict[int | str, Described]:
+    """Of those with an ETag the client may have a copy."""
+    found: dict[int | str, Described] = {200: {"description": "Found", "content": content}}
+    return found | {304: {"description": "What the client has is still what there is"}} if tagged else found
 
 
 _TEXT: Described = {"type": "string"}

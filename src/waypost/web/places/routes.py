@@ -22,13 +22,17 @@ Handler = Callable[..., Answer]
 
 @dataclass(frozen=True)
 class PlaceRoute:
-    """`inside`: the parameters inside the path, described. The handler gets their values, in their order."""
+    """`inside`: the parameters inside the path, described. The handler gets their values, in their order.
+
+    `tagged`: its answers have an ETag.
+    """
 
     path: str
     handler: Handler
     takes: Parameters
     gives: says.Described
     inside: tuple[says.Described, ...] = ()
+    tagged: bool = True
 
 
 class Front:
@@ -48,14 +52,14 @@ class Front:
             PlaceRoute("/v1/places", api.places, api.for_list, says.COLLECTION),
             PlaceRoute("/v1/places/counts", api.counts, api.for_counts, says.COUNTS),
             PlaceRoute("/v1/places/{place}", api.place, api.for_place, says.FEATURE, (says.PLACE,)),
-            PlaceRoute("/conformance", docs.conformance, docs.formed, says.CONFORMANCE),
-            PlaceRoute("/collections", docs.collections, docs.formed, says.COLLECTIONS),
-            PlaceRoute("/collections/places", docs.collection, docs.formed, says.ABOUT),
-            PlaceRoute("/collections/places/schema", docs.schema, docs.plain, says.SCHEMA),
-            PlaceRoute("/collections/places/queryables", docs.queryables, docs.plain, says.SCHEMA),
+            PlaceRoute("/conformance", docs.conformance, docs.formed, says.CONFORMANCE, tagged=False),
+            PlaceRoute("/collections", docs.collections, docs.formed, says.COLLECTIONS, tagged=False),
+            PlaceRoute("/collections/places", docs.collection, docs.formed, says.ABOUT, tagged=False),
+            PlaceRoute("/collections/places/schema", docs.schema, docs.plain, says.SCHEMA, tagged=False),
+            PlaceRoute("/collections/places/queryables", docs.queryables, docs.plain, says.SCHEMA, tagged=False),
             PlaceRoute(items, api.items, api.for_items, says.COLLECTION | says.PAGE),
             PlaceRoute(f"{items}/{{place}}", api.item, api.for_item, says.FEATURE | says.PAGE, (says.PLACE,)),
-            PlaceRoute("/tiles/places.json", docs.tiles, docs.plain, says.TILEJSON),
+            PlaceRoute("/tiles/places.json", docs.tiles, docs.plain, says.TILEJSON, tagged=False),
             PlaceRoute("/tiles/{z}/{x}/{y}.mvt", tiles.tile, tiles.parameters, says.TILE, says.TILE_NUMBERS),
         ]
 
@@ -75,7 +79,7 @@ class Front:
             endpoint,
             name=route.handler.__name__,
             description=route.handler.__doc__,
-            responses=says.answers(route.gives),
+            responses=says.answers(route.gives, tagged=route.tagged),
             openapi_extra={"parameters": [*route.inside, *route.takes.described()]},
         )
 

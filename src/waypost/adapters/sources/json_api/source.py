@@ -1,5 +1,6 @@
 """A source for JSON APIs that its file describes: where records are, which field says what, how pages follow."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from waypost.adapters.sources.json_api.question import Question
 from waypost.adapters.sources.json_api.tables import JsonApiTable, read
 from waypost.adapters.sources.keyset import ids_after, read_number
 from waypost.adapters.sources.over_http import HttpSource
-from waypost.adapters.sources.reading import read_record
+from waypost.adapters.sources.reading import read_record, read_roughly
 from waypost.importing.base import budget_key, extent_of
 from waypost.importing.cuts import Axis, IdRange
 from waypost.importing.definitions import SourceContext
@@ -23,6 +24,9 @@ from waypost.importing.geography import FLOOR_DEPTH, cell_of, code_of
 from waypost.importing.pages import PERIODS
 from waypost.importing.source import Extent, Fetched, OutsideScope, Page, PlanAxis, Reject, Remembered
 from waypost.scaling.jobs.shards import ShardKey
+
+# How a record becomes a place by its file; to be raised when that changes.
+_MAPPING = 1
 
 
 def make(definition: Mapping[str, Any], context: SourceContext) -> "JsonApiSource":
@@ -52,6 +56,7 @@ class JsonApiSource(HttpSource):
         self._budget_key = budget_key(self.name, self.provider, access.value.reveal() if access else "")
         self._table = table
         self._fields = fields
+        self._reading = _digest(table)
         self._client = ProviderClient(
             self.name,
             table.url,
@@ -82,7 +87,7 @@ class JsonApiSource(HttpSource):
         """Windows are over: nobody asks for them again."""
         if "window" in shard.axes:
             return None
-        return f"{self.name} {self._client.shown(self._address(self._question(shard), cursor))}"
+        return f"{self.name} {self._reading} {self._client.shown(self._address(self._question(shard), cursor))}"
 
     async def fetch_if_changed(self, shard: ShardKey, cursor: str | None, known: Remembered) -> Page:
         answer = await self._client.get_at(self._address(self._question(shard), cursor), etag=known.etag)
@@ -164,12 +169,26 @@ class JsonApiSource(HttpSource):
                 number = read_number(external_id.removeprefix(f"{self.name}:"))
             place = self._fields.to_place(record, self.name)
         except ValueError as error:
+            if external_id is None:
+                external_id, number = self._identify(raw)
             return _Seen(Reject(bytes(raw), self._client.hide(str(error)), external_id), number, is_asked_for=True)
         is_asked_for = question.holds(place)
         if question.country:
             place = msgspec.structs.replace(place, country=question.country)
         counted = code_of(place.lat, place.lon) if question.cell else number if self._counts_ids else 0
         return _Seen(Fetched(place, bytes(raw), counted or 0), number, is_asked_for)
+
+    def _identify(self, raw: msgspec.Raw) -> tuple[str | None, int | None]:
+        """Which one a record is that cannot be read, so that it is neither taken for deleted nor asked for again."""
+        try:
+            record = read_roughly(raw)
+            if not isinstance(record, dict):
+                return None, None
+            external_id = self._fields.external_id(record, self.name)
+            number = read_number(external_id.removeprefix(f"{self.name}:")) if self._paging.reads_in_order else None
+        except ValueError:
+            return None, None
+        return (None, None) if "\ufffd" in external_id else (external_id, number)
 
     def _covers(
         self,
@@ -196,6 +215,12 @@ class JsonApiSource(HttpSource):
 
 def _codes(question: Question) -> IdRange:
     return IdRange(question.cell.codes.start, question.cell.codes.stop) if question.cell else IdRange()
+
+
+def _digest(table: JsonApiTable) -> str:
+    """Of how answers become places: one that was read by another file, or another release, has to be read again."""
+    text = msgspec.json.encode((_MAPPING, table), order="deterministic")
+    return hashlib.blake2s(text, digest_size=8).hexdigest()
 
 
 def _refuse_disorder(seen: Sequence[_Seen], after: int) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from waypost.adapters.sources.ocm.question import Question
 from waypost.adapters.sources.ocm.records import OcmRecord
-from waypost.adapters.sources.reading import decode
+from waypost.adapters.sources.reading import decode, decode_part
 from waypost.adapters.sources.values import as_utc
 from waypost.importing.cuts import IdRange
 from waypost.importing.source import Fetched, OutsideScope, Reject
@@ -91,7 +91,7 @@ def _see(raw: msgspec.Raw, country: str, after: int) -> _Seen:
 def _id_of(raw: msgspec.Raw) -> int:
     """The id of a record that is otherwise not understood, so that the page after it can be asked for."""
     try:
-        return decode(_identified, raw).id
+        return decode_part(_identified, raw).id
     except ValueError:
         return 0
 
@@ -99,7 +99,7 @@ def _id_of(raw: msgspec.Raw) -> int:
 def _time_of(raw: msgspec.Raw) -> datetime | None:
     """Its time, so that a window does not count its neighbours' rejects."""
     try:
-        updated_at = decode(_dated, raw).updated_at
+        updated_at = decode_part(_dated, raw).updated_at
         return as_utc(updated_at) if updated_at else None
     except ValueError:
         return None

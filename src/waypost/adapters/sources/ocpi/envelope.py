@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from waypost.adapters.sources.http import ProviderRejected
-from waypost.adapters.sources.reading import Json, decode, read_object
+from waypost.adapters.sources.reading import Json, decode, decode_part, read_object
 from waypost.importing.source import ProviderUnavailable
 
 Data = TypeVar("Data")
@@ -26,7 +26,7 @@ def data_of(body: bytes, hide: Callable[[str], str]) -> Json:
     """The data of an answer. What the provider calls our fault is final; what it calls its own is worth another try."""
     fields = read_object(body)
     try:
-        status = decode(_status, body)
+        status = decode_part(_status, body)
     except ValueError as error:
         raise ProviderUnavailable(hide(f"the provider's answer is not OCPI: {error}")) from None
     said = hide(f"{status.status_code}, {(status.status_message or 'without a message')[:200]}")

@@ -16,7 +16,7 @@ from waypost.adapters.sources.ocpi.envelope import data_of, read_data
 from waypost.adapters.sources.ocpi.records import Identity, Location
 from waypost.adapters.sources.ocpi.tables import OcpiTable, access_of, read
 from waypost.adapters.sources.over_http import HttpSource
-from waypost.adapters.sources.reading import decode, read_array
+from waypost.adapters.sources.reading import decode, decode_part, read_array
 from waypost.adapters.sources.weblinks import next_link
 from waypost.importing.base import budget_key
 from waypost.importing.cuts import Axis, IdRange
@@ -191,7 +191,7 @@ class OcpiSource(HttpSource):
         """None for what is not for us: another window's, or what may not be published."""
         external_id = None
         try:
-            external_id = decode(_identity, raw).external_id(self.name, self._table.version)
+            external_id = decode_part(_identity, raw).external_id(self.name, self._table.version)
             location = decode(_location, raw)
             place = location.to_place(self.name, external_id)
         except ValueError as error:

@@ -4,11 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from support.places import writing
 from support.stores import Backend
-from waypost.importing.imports import Import, standing
-from waypost.importing.source import Scope
+from waypost.importing.imports import Import, Rejected, standing
+from waypost.importing.source import Page, Reject, Scope
 from waypost.kernel.ids import new_id
-from waypost.scaling.jobs.job import Tally
+from waypost.roles.chores import prune
+from waypost.scaling.jobs.job import NewJob, Tally
 
 pytestmark = pytest.mark.anyio
 
@@ -66,3 +68,32 @@ async def test_the_latest_come_first(backend: Backend) -> None:
 def test_how_it_stands_is_decided_by_its_jobs(stored: str, jobs: dict[str, int], status: str) -> None:
     known = Import("one", "ocm", SCOPE, stored, STARTED)  # type: ignore[arg-type] # a status
     assert standing(known, Tally(jobs, {})).status == status  # type: ignore[arg-type] # statuses
+
+
+async def reject(backend: Backend, shard: str, *rejects: Reject) -> None:
+    await backend.stores.jobs.enqueue([NewJob(shard)], group="one")
+    [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+    await backend.stores.pages.commit(lease, Page((), rejects, None, last=True), writing())
+
+
+async def test_rejected_records_are_shown_for_the_shards_that_had_them(backend: Backend) -> None:
+    await reject(backend, "ocm/country:DE/full:2026-02-21", Reject(b"{}", "no position", "ocm:2"))
+    await reject(backend, "ocm/country:FR/full:2026-02-21", Reject(b"[]", "no record"), Reject(b"{", "broken"))
+    await reject(backend, "ocm/country:NL/full:2026-02-21", Reject(b"{}", "no position", "ocm:3"))
+    imports, shards = backend.stores.imports, [f"ocm/country:{code}/full:2026-02-21" for code in ("DE", "FR")]
+    german, *french = await imports.rejects(shards, 20)
+    assert german == Rejected(shards[0], "ocm:2", "no position")
+    assert {each.reason for each in french} == {"no record", "broken"}
+    assert {(each.shard, each.external_id) for each in french} == {(shards[1], None)}
+    assert await imports.rejects(shards, 2) == [german, french[0]]
+    assert await imports.rejects([], 20) == []
+
+
+async def test_rejected_records_are_forgotten_with_jobs_of_their_age(backend: Backend) -> None:
+    shard = "ocm/country:DE/full:2026-02-21"
+    await reject(backend, shard, Reject(b"{}", "no position", "ocm:2"))
+    assert await prune(backend.stores, older_than=3600) == 0
+    assert await backend.stores.imports.rejects([shard], 20)
+    # A moment ago is before the moment that has yet to come.
+    assert await prune(backend.stores, older_than=-60) == 1
+    assert await backend.stores.imports.rejects([shard], 20) == []

@@ -26,6 +26,7 @@ class RejectRow(NamedTuple):
     record_hash: bytes
     record: bytes
     reason: str
+    external_id: str | None
 
 
 class PageRows:
@@ -54,7 +55,9 @@ class PageRows:
                 )
             )
         once = {xxhash.xxh3_128_digest(reject.record): reject for reject in reversed(page.rejects)}
-        self.rejects = [RejectRow(digest, reject.record, reject.reason) for digest, reject in once.items()]
+        self.rejects = [
+            RejectRow(digest, reject.record, reject.reason, reject.external_id) for digest, reject in once.items()
+        ]
         # Whatever the page has, understood or not, is still there.
         self.seen = [*last, *(reject.external_id for reject in page.rejects if reject.external_id), *page.still]
         self.still = list(page.still)

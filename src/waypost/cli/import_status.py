@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
-from waypost.cli.import_view import print_counts, print_shards, print_standing
+from waypost.cli.import_view import print_counts, print_rejects, print_shards, print_standing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,9 @@ def cancel(load: Load, import_id: str, *, as_json: bool) -> None:
 @json_option
 @with_settings
 def report(load: Load, import_id: str, *, all_shards: bool, as_json: bool) -> None:
-    """What an import did so far: places and requests, and which of its shards took the longest."""
+    """What an import did so far: places and requests, which of its shards took the longest, and why records
+    were rejected.
+    """
     from waypost.cli.stores import with_stores
     from waypost.roles.imports import report_of
 
@@ -78,3 +80,4 @@ def report(load: Load, import_id: str, *, all_shards: bool, as_json: bool) -> No
         return
     print_counts(found)
     print_shards(found, None if all_shards else _SLOWEST)
+    print_rejects(found)

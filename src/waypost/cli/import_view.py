@@ -35,6 +35,13 @@ def print_shards(report: "DetailedReport", most: int | None) -> None:
         say(f"and {left} more shards; all of them: waypost import report {report.id} --all-shards")
 
 
+def print_rejects(report: "DetailedReport") -> None:
+    for each in report.rejects:
+        click.echo(f"rejected  {each.external_id or 'a record without an id'}  {each.shard}  {each.reason}")
+    if 0 < len(report.rejects) < report.rejected:
+        say(f"these are {len(report.rejects)} of the rejected records")
+
+
 def _shard_line(shard: "ShardReport") -> str:
     counts = f"{shard.requests:>6} requests {shard.places:>8} places"
     reason = f"  {shard.last_error_message}" if shard.status == "dead" and shard.last_error_message else ""
@@ -43,6 +50,8 @@ def _shard_line(shard: "ShardReport") -> str:
 
 def print_ended(report: "Report", scope: "Scope") -> None:
     print_counts(report)
+    if report.rejected:
+        say(f"why records were rejected: waypost import report {report.id}")
     if report.shards.get("dead"):
         say("some shards failed for good; next: waypost job list --status dead")
     elif not report.requests and not report.shards.get("cancelled"):

@@ -66,7 +66,7 @@ def list_jobs(load: Load, status: Status | None, prefix: str, limit: int, *, as_
     if not jobs:
         say("no such jobs")
     elif status == "dead":
-        say("next, once the reason is gone: waypost job revive --all")
+        say("next, unless a job says something else, once the reason is gone: waypost job revive --all")
 
 
 @group.command("show", examples=("waypost job show ocm/country:DE/full:2026-02-21", "waypost job show … --json"))
@@ -132,13 +132,18 @@ def release(load: Load, shard: str, *, as_json: bool) -> None:
 @json_option
 @with_settings
 def prune(load: Load, older_than: str, *, dead: bool, as_json: bool) -> None:
-    """Forget jobs that are done or cancelled. Their shards may be enqueued anew."""
+    """Forget jobs that are done or cancelled, and records that were rejected as long ago. Their shards may be enqueued
+    anew.
+    """
+    from waypost.cli.stores import with_stores
+    from waypost.roles import chores
+
     try:
         seconds = parse_duration(older_than)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--older-than") from None
     statuses: tuple[Status, ...] = ("done", "cancelled", "dead") if dead else ("done", "cancelled")
-    pruned = with_jobs(load(), lambda store: store.prune(older_than=seconds, statuses=statuses))
+    pruned = with_stores(load(), lambda stores: chores.prune(stores, older_than=seconds, statuses=statuses))
     if as_json:
         print_json({"pruned": pruned})
     else:

@@ -48,7 +48,7 @@ def show(load: Load, place: str, *, as_json: bool) -> None:
     if as_json:
         print_json(_document(kept))
         return
-    for name, value in msgspec.to_builtins(_document(kept)).items():
+    for name, value in _document(kept).items():
         click.echo(f"{name:<20} {'-' if value is None else _shown(value)}")
 
 

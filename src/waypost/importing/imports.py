@@ -71,10 +71,19 @@ class ShardReport(msgspec.Struct, frozen=True, kw_only=True):
         return self.added + self.changed + self.unchanged
 
 
+class Rejected(msgspec.Struct, frozen=True):
+    """A record of a shard that could not be understood, and why; with its external id, where that much is known."""
+
+    shard: str
+    external_id: str | None
+    reason: str
+
+
 class DetailedReport(Report, frozen=True, kw_only=True):
-    """What an import did, with each of its shards in the order of the plan."""
+    """What an import did, with each of its shards in the order of the plan, and some of the rejected records."""
 
     by_shard: Sequence[ShardReport]
+    rejects: Sequence[Rejected]
 
 
 class ImportStore(Protocol):
@@ -86,6 +95,14 @@ class ImportStore(Protocol):
 
     async def latest(self, limit: int) -> Sequence[Import]:
         """The newest first."""
+        ...
+
+    async def rejects(self, shards: Sequence[str], limit: int) -> Sequence[Rejected]:
+        """Records of these shards that pages could not take in, shard by shard."""
+        ...
+
+    async def forget_rejects(self, *, older_than: float) -> None:
+        """Those that no page has had for so many seconds."""
         ...
 
 
@@ -127,10 +144,10 @@ def report(import_id: str, tally: Tally, seconds: float) -> Report:
     )
 
 
-def detailed(brief: Report, jobs: Sequence[Job], *, cancelled: bool) -> DetailedReport:
+def detailed(brief: Report, jobs: Sequence[Job], rejects: Sequence[Rejected], *, cancelled: bool) -> DetailedReport:
     """With each job. What a cancelled import waits for no more is cancelled for it, also while others want it."""
     shards = [_shard_report(job, "cancelled" if cancelled and job.status in UNFINISHED else job.status) for job in jobs]
-    return DetailedReport(**msgspec.structs.asdict(brief), by_shard=shards)
+    return DetailedReport(**msgspec.structs.asdict(brief), by_shard=shards, rejects=rejects)
 
 
 def _shard_report(job: Job, status: str) -> ShardReport:

@@ -17,7 +17,10 @@ FEW = 20
 
 
 class MassDelete(TerminalError):
-    """More places would go than a provider usually deletes; most likely it has lost them itself."""
+    """More places would go than a provider usually deletes; most likely it has lost them itself.
+
+    What to do about it is part of the message: that is what a job keeps of its failure.
+    """
 
     slug = "mass-delete"
 
@@ -82,8 +85,8 @@ def refuse_mass_delete(shard: str, writing: Writing, *, going: int, held: int) -
     if going > FEW and going > held * writing.most_removed:
         raise MassDelete(
             f"{shard}: the provider no longer has {going} of the {held} places that we hold there, which is more than"
-            f" {writing.most_removed:.0%} (import.most_removed)",
-            next_step="look at the provider; if it is right: waypost import run --refresh --allow-mass-delete …",
+            f" {writing.most_removed:.0%} (import.most_removed); look at the provider, and if it is right:"
+            " waypost import run … --refresh --allow-mass-delete"
         )
 
 

@@ -1,9 +1,11 @@
 """Does the jobs of our own that a worker claims: building snapshots, forgetting old jobs."""
 
+from collections.abc import Collection
+
 from waypost.bootstrap.stores import Stores
 from waypost.kernel.quantities import parse_duration
 from waypost.scaling.chores import OLDER, PRUNE, SNAPSHOT
-from waypost.scaling.jobs.job import Held
+from waypost.scaling.jobs.job import Held, Status
 from waypost.scaling.jobs.shards import BadShardKey, ShardKey
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
@@ -26,10 +28,18 @@ class Chores:
             manifest = await build_snapshot(self._settings, self._stores)
             log.info("snapshot built", generation=manifest.generation, places=manifest.count)
         elif key.axes == (PRUNE, OLDER):
-            held.counted["pruned"] = await self._stores.jobs.prune(older_than=_read_age(key))
+            held.counted["pruned"] = await prune(self._stores, older_than=_read_age(key))
             log.info("jobs pruned", pruned=held.counted["pruned"])
         else:
             raise BadShardKey(f"{key} is no chore of this release")
+
+
+async def prune(stores: Stores, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+    """Forget jobs that ended so many seconds ago, and the records that were rejected as long ago; returns how many jobs
+    that are.
+    """
+    await stores.imports.forget_rejects(older_than=older_than)
+    return await stores.jobs.prune(older_than=older_than, statuses=statuses)
 
 
 def _read_age(key: ShardKey) -> float:

@@ -9,6 +9,8 @@ from waypost.kernel.errors import Conflict, NotFound
 
 # More shards than any import of ours has.
 _ALL = 1_000_000
+# Rejected records that a report shows.
+_REJECTS_SHOWN = 20
 
 
 class UnknownImport(NotFound):
@@ -56,10 +58,15 @@ async def cancel_import(stores: Stores, import_id: str) -> Standing:
 
 
 async def report_of(stores: Stores, import_id: str) -> DetailedReport:
-    """What it did so far. Its time ends with its last job, and goes on while there are unfinished ones."""
+    """What it did so far, with some of the records that its shards rejected.
+
+    Its time ends with its last job, and goes on while there are unfinished ones.
+    """
     found, tally = await find_import(stores, import_id), await stores.jobs.tally(import_id)
     jobs = await stores.jobs.list(group=import_id, limit=_ALL)
     ended = [job.finished_at for job in jobs if job.finished_at]
     until = utc_now() if tally.unfinished or not ended else max(ended)
     brief = report(import_id, tally, max(0.0, (until - found.started_at).total_seconds()))
-    return detailed(brief, jobs, cancelled=standing(found, tally).status == "cancelled")
+    rejecting = [job.shard for job in jobs if job.counters.get("rejected")]
+    rejects = await stores.imports.rejects(rejecting, _REJECTS_SHOWN)
+    return detailed(brief, jobs, rejects, cancelled=standing(found, tally).status == "cancelled")

@@ -1,13 +1,16 @@
 """Starts an import: plans it, makes sure that the provider wants us, and enqueues it. Working on it is for others."""
 
+import random
+
 import msgspec
 
 from waypost.bootstrap.stores import Stores
 from waypost.importing.imports import Import
 from waypost.importing.licences import remember_licence
-from waypost.importing.source import ProviderRefused, Scope, Source
+from waypost.importing.source import Scope, Source
 from waypost.kernel.clock import utc_now
 from waypost.kernel.ids import new_id
+from waypost.roles.checking import check_provider
 from waypost.scaling.jobs.job import NewJob
 from waypost.scaling.ratelimit.budget import Budget
 from waypost.settings import Settings
@@ -30,7 +33,8 @@ class Started(msgspec.Struct, frozen=True):
 async def start_import(settings: Settings, stores: Stores, source: Source, budget: Budget, scope: Scope) -> Started:
     import_id = str(new_id())
     shards = source.plan(scope, utc_now().date(), import_id)
-    await _check(source, budget, max_wait=settings.budget.max_wait)
+    rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
+    await check_provider(source, budget, max_wait=settings.budget.max_wait, rng=rng)
     await remember_provider(stores, source)
     await stores.imports.start(Import(import_id, source.name, scope, "running", utc_now()))
     await stores.jobs.enqueue([NewJob(str(shard)) for shard in shards], group=import_id)
@@ -54,16 +58,3 @@ async def remember_provider(stores: Stores, source: Source) -> None:
     elif known != source.provider and not known.startswith(SIMULATED):
         # It may well be the same one at another address; only a person can tell.
         log.warning("the places here came from another address so far", so_far=known, now=source.provider)
-
-
-async def _check(source: Source, budget: Budget, *, max_wait: float) -> None:
-    """One small request before anything is enqueued: a wrong key or a provider that is away leaves no dead jobs."""
-    key = source.budget_key
-    if key:
-        await budget.acquire(key, max_wait=max_wait)
-    try:
-        await source.check()
-    except ProviderRefused as refusal:
-        if key:
-            refusal.retry_in = await budget.penalise(key, refusal.retry_after)
-        raise

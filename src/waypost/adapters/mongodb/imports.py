@@ -3,20 +3,23 @@
 from collections.abc import Sequence
 
 import msgspec
+from pymongo import ASCENDING
 
 from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.documents import literal
 from waypost.adapters.mongodb.errors import at_the_border
 from waypost.adapters.mongodb.moments import NOW_US, from_us, to_us
-from waypost.importing.imports import Import, ImportStatus
+from waypost.adapters.mongodb.schema import BY_SHARD
+from waypost.importing.imports import Import, ImportStatus, Rejected
 from waypost.importing.source import Scope
 
-_QUICK = 10
+_QUICK, _LONG = 10, 60
 
 
 class MongoImportStore:
     def __init__(self, database: MongoDatabase) -> None:
         self._imports = database.database.imports
+        self._rejects = database.database.rejects
 
     @at_the_border(_QUICK)
     async def start(self, started: Import) -> None:
@@ -45,6 +48,18 @@ class MongoImportStore:
     async def latest(self, limit: int) -> Sequence[Import]:
         # Ids sort by time.
         return [_to_import(found) async for found in self._imports.find(sort=[("_id", -1)], limit=limit)]
+
+    @at_the_border(_QUICK)
+    async def rejects(self, shards: Sequence[str], limit: int) -> Sequence[Rejected]:
+        by_shard = [("shard", ASCENDING), ("record_hash", ASCENDING)]
+        found = self._rejects.find({"shard": {"$in": shards}}, sort=by_shard, limit=limit, hint=BY_SHARD)
+        # Earlier releases kept no external id.
+        return [Rejected(each["shard"], each.get("external_id"), each["reason"]) async for each in found]
+
+    @at_the_border(_LONG)
+    async def forget_rejects(self, *, older_than: float) -> None:
+        before = {"$subtract": [NOW_US, round(older_than * 1_000_000)]}
+        await self._rejects.delete_many({"$expr": {"$lt": ["$seen_at", before]}})
 
 
 def _to_import(found: Document) -> Import:

@@ -113,8 +113,8 @@ class Missing:
 def _refuse_too_many(shard: str, going: int) -> None:
     if going > _MOST_REMOVED:
         raise MassDelete(
-            f"{shard}: {going} places would go at once, and MongoDB takes no more than {_MOST_REMOVED}",
-            next_step="lower import.max_pages, so that shards are cut smaller, or keep places in PostgreSQL",
+            f"{shard}: {going} places would go at once, and MongoDB takes no more than {_MOST_REMOVED};"
+            " lower import.max_pages, so that shards are cut smaller, or keep places in PostgreSQL"
         )
 
 

@@ -163,7 +163,10 @@ class PageWriting:
         writes = [
             UpdateOne(
                 {"shard": self._shard, "record_hash": row.record_hash},
-                {"$set": {"seen_at": self._now}, "$setOnInsert": {"record": row.record, "reason": row.reason}},
+                {
+                    "$set": {"seen_at": self._now},
+                    "$setOnInsert": {"record": row.record, "reason": row.reason, "external_id": row.external_id},
+                },
                 upsert=True,
             )
             for row in rows

@@ -7,10 +7,11 @@ import msgspec
 
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.queries import load_queries
-from waypost.importing.imports import Import, ImportStatus
+from waypost.importing.imports import Import, ImportStatus, Rejected
 from waypost.importing.source import Scope
 
 _SQL = load_queries(__package__, "imports.sql")
+_BULK_SECONDS = 120.0
 
 
 class PostgresImportStore:
@@ -30,6 +31,12 @@ class PostgresImportStore:
 
     async def latest(self, limit: int) -> Sequence[Import]:
         return [_to_import(row) for row in await self._database.fetch(_SQL["latest"], limit)]
+
+    async def rejects(self, shards: Sequence[str], limit: int) -> Sequence[Rejected]:
+        return [Rejected(**row) for row in await self._database.fetch(_SQL["rejects"], shards, limit)]
+
+    async def forget_rejects(self, *, older_than: float) -> None:
+        await self._database.fetch(_SQL["forget_rejects"], older_than, timeout=_BULK_SECONDS)
 
 
 def _to_import(row: Any) -> Import:

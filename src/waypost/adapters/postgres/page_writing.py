@@ -114,4 +114,5 @@ def _reject_columns(rows: list[RejectRow]) -> tuple[list[Any], ...]:
         [row.record_hash for row in rows],
         [row.record for row in rows],
         [jobs.storable(row.reason) for row in rows],
+        [row.external_id and jobs.storable(row.external_id) for row in rows],
     )

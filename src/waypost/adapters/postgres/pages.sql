@@ -100,9 +100,9 @@ where external_id = any(array(
 ));
 
 -- reject: records that could not be understood
-insert into rejects (shard, record_hash, record, reason, seen_at)
-select $1, record_hash, record, reason, now()
-from unnest($2::bytea[], $3::bytea[], $4::text[]) as rejected (record_hash, record, reason)
+insert into rejects (shard, record_hash, record, reason, external_id, seen_at)
+select $1, record_hash, record, reason, external_id, now()
+from unnest($2::bytea[], $3::bytea[], $4::text[], $5::text[]) as rejected (record_hash, record, reason, external_id)
 on conflict (shard, record_hash) do update set seen_at = excluded.seen_at;
 
 -- going: how many of a shard's candidates would be removed

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import msgspec
 
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, now_us, to_us
-from waypost.importing.imports import Import, ImportStatus
+from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, now_us, seconds, to_us
+from waypost.importing.imports import Import, ImportStatus, Rejected
 from waypost.importing.source import Scope
 
 _SQL = load_queries(__package__, "imports.sql")
@@ -38,6 +38,15 @@ class SqliteImportStore:
     async def latest(self, limit: int) -> Sequence[Import]:
         rows = await self._database.read(lambda tx: tx.execute(_SQL["latest"], {"limit": limit}).fetchall())
         return [_to_import(row) for row in rows]
+
+    async def rejects(self, shards: Sequence[str], limit: int) -> Sequence[Rejected]:
+        wanted = {"shards": msgspec.json.encode(shards).decode(), "limit": limit}
+        rows = await self._database.read(lambda tx: tx.execute(_SQL["rejects"], wanted).fetchall())
+        return [Rejected(**row) for row in rows]
+
+    async def forget_rejects(self, *, older_than: float) -> None:
+        before = now_us() - seconds(older_than)
+        await self._database.write(lambda tx: tx.execute(_SQL["forget_rejects"], {"before": before}).rowcount)
 
 
 def _to_import(row: sqlite3.Row) -> Import:

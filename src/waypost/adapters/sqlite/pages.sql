@@ -42,8 +42,8 @@ set place = excluded.place, record = excluded.record, content_hash = excluded.co
 update places set requested_at = :requested_at where external_id = :external_id;
 
 -- reject: a record that could not be understood
-insert into rejects (shard, record_hash, record, reason, seen_at)
-values (:shard, :record_hash, :record, :reason, :now)
+insert into rejects (shard, record_hash, record, reason, external_id, seen_at)
+values (:shard, :record_hash, :record, :reason, :external_id, :now)
 on conflict do update set seen_at = excluded.seen_at;
 
 -- going: how many of a shard's candidates would be removed

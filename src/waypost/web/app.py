@@ -58,7 +58,9 @@ def make_app(
     add_problem_handlers(app)
     front = Front(PlacesApi(places.live, most=places.most), places.public_url) if places else None
     followed = redirects or (sharing.redirects if sharing else None)
-    routers: list[APIRouter] = [health_routes(probes)]
+    # First what is asked for most: all that stand before it are tried for each request.
+    routers: list[APIRouter] = all_link_routes(sharing, guard) if sharing else []
+    routers.append(health_routes(probes))
     if redirects:
         routers.append(home_routes(redirects))
     else:
@@ -70,8 +72,6 @@ def make_app(
     routers.append(asset_routes(page=status is not None))
     if front:
         routers.append(front.router())
-    if sharing:
-        routers += all_link_routes(sharing, guard)
     if sharing and places:
         routers.append(place_link_routes(sharing, places.live, guard))
     if followed:

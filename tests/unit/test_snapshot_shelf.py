@@ -12,6 +12,7 @@ from waypost.places.place import Place, to_feature
 from waypost.serving.building.builder import build
 from waypost.serving.durable import locked
 from waypost.serving.format import FEATURES, NoSnapshot, SnapshotBroken, SnapshotNotWritten
+from waypost.serving.overview import NoOlderGeneration, before_current
 from waypost.serving.reading.query import Query
 from waypost.serving.settings import ServingSettings
 from waypost.serving.shelf import CURRENT, LiveGeneration, Shelf, UnknownGeneration
@@ -39,6 +40,19 @@ def test_pruning_keeps_the_newest_and_the_current(tmp_path: Path) -> None:
     assert shelf.prune(2, grace=0) == []
     assert (tmp_path / "notes").is_dir()
     assert Shelf(tmp_path / "nowhere").prune(1) == []
+
+
+def test_generations_of_one_second_stand_in_the_order_they_were_made_in(tmp_path: Path) -> None:
+    names = [
+        build(places(count), tmp_path, now=NOW + timedelta(milliseconds=count)).generation for count in range(1, 10)
+    ]
+    assert names != sorted(names)
+    shelf = Shelf(tmp_path)
+    assert [path.name for path in shelf.generations()] == names
+    assert before_current(shelf).name == names[-2]
+    shelf.use(names[0])
+    with pytest.raises(NoOlderGeneration):
+        before_current(shelf)
 
 
 def age(generation: Path) -> None:

@@ -166,7 +166,7 @@ class _Version(msgspec.Struct):
 
 
 def generation_name(now: datetime, sections: tuple[Section, ...], attribution: tuple[str, ...]) -> str:
-    """A name that sorts by time and says the content."""
+    """A name that says when, to the second, and what: the content."""
     content = xxh3_64_hexdigest(msgspec.json.encode((sections, attribution)))
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{content[:8]}"
 
@@ -174,6 +174,11 @@ def generation_name(now: datetime, sections: tuple[Section, ...], attribution: t
 def microseconds(moment: datetime) -> int:
     """As updated.bin has it."""
     return (moment.astimezone(UTC) - _EPOCH) // _MICROSECOND
+
+
+def second_of(name: str) -> str:
+    """When a generation was made; sorts by time."""
+    return name.partition("-")[0]
 
 
 def is_generation_name(text: str) -> bool:

@@ -1,6 +1,7 @@
 """What stands on a shelf, and what one generation on it is made of."""
 
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 
 import msgspec
@@ -51,7 +52,7 @@ def describe(shelf: Shelf, name: str | None) -> Described:
 def before_current(shelf: Shelf) -> Path:
     """The youngest of the generations that are older than the current one."""
     current = shelf.find()
-    older = [path for path in shelf.generations() if path.name < current.name]
+    older = list(takewhile(lambda path: path != current, shelf.generations()))
     if not older:
         raise NoOlderGeneration(
             f"there is no older generation than {current.name} in {shelf.folder}",

@@ -11,7 +11,15 @@ from waypost.kernel.errors import NotFound
 from waypost.kernel.ids import new_id
 from waypost.kernel.suggesting import did_you_mean
 from waypost.serving.durable import locked, sync_folder, try_lock, write_file
-from waypost.serving.format import MANIFEST, NoSnapshot, SnapshotBroken, SnapshotTooNew, is_generation_name
+from waypost.serving.format import (
+    MANIFEST,
+    NoSnapshot,
+    SnapshotBroken,
+    SnapshotTooNew,
+    is_generation_name,
+    read_manifest,
+    second_of,
+)
 from waypost.serving.reading.reader import Generation
 
 CURRENT = "CURRENT"
@@ -51,7 +59,8 @@ class Shelf:
 
     def generations(self) -> list[Path]:
         """Whole generations, oldest first."""
-        return sorted(path.parent for path in self.folder.glob(f"*/{MANIFEST}") if is_generation_name(path.parent.name))
+        standing = (path.parent for path in self.folder.glob(f"*/{MANIFEST}"))
+        return sorted((path for path in standing if is_generation_name(path.name)), key=_made_at)
 
     def find(self, name: str | None = None) -> Path:
         """The generation of this name, or the current one."""
@@ -158,6 +167,14 @@ class Shelf:
                 dead = True
             if dead:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _made_at(generation: Path) -> tuple[str, float, str]:
+    """A name knows the second; which of two of the same second came first is in their manifests."""
+    moment = 0.0
+    with suppress(SnapshotBroken, SnapshotTooNew):
+        moment = read_manifest(generation).created_at.timestamp()
+    return second_of(generation.name), moment, generation.name
 
 
 class LiveGeneration:

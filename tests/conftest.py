@@ -1,6 +1,7 @@
 """Fixtures for every suite."""
 
 import compileall
+import logging
 import os
 import resource
 import sys
@@ -52,6 +53,17 @@ def _trust_one_authority(config: pytest.Config) -> None:
     path = Path(folder.name) / "authority.pem"
     path.write_text("".join(certifi.contents().partition("-----END CERTIFICATE-----")[:2]) + "\n", encoding="ascii")
     os.environ["SSL_CERT_FILE"] = str(path)
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_they_were() -> Iterator[None]:
+    """A test that calls a command in its own process leaves logs as that command has them."""
+    root = logging.getLogger()
+    before, level, configuration = list(root.handlers), root.level, structlog.get_config()
+    yield
+    root.handlers[:] = before
+    root.setLevel(level)
+    structlog.configure(**configuration)
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import asyncio
 import random
 import sqlite3
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ _FIRST = datetime(2023, 1, 1, tzinfo=UTC)
 _BETWEEN = timedelta(seconds=9)
 _SECTIONS = ("news", "products/outdoor", "docs/v2/reference", "events", "blog/2026/11", "share")
 _TAGS = tuple(f"campaign-{number}" for number in range(50))
+Write = Callable[[Sequence[Link]], Awaitable[None]]
+
 _PRAGMAS = "pragma synchronous = off; pragma cache_size = -1000000; pragma temp_store = memory;"
 
 
@@ -47,10 +49,11 @@ class Filling:
     async def up_to(self, count: int) -> None:
         chosen: list[Link] = []
         share = min(1.0, self._wanted / (count - self.count))
-        while self.count < count:
-            links = [await self._invent() for _ in range(min(_AT_ONCE, count - self.count))]
-            await _write(self._backend, links)
-            chosen += [link for link in links if self._rng.random() < share]
+        async with _writing(self._backend) as write:
+            while self.count < count:
+                links = [await self._invent() for _ in range(min(_AT_ONCE, count - self.count))]
+                await write(links)
+                chosen += [link for link in links if self._rng.random() < share]
         await _vacuum(self._backend)
         # One that looks like another was not kept.
         self._chosen += [link for link in chosen if await self._stores.links.get(link.id)]
@@ -83,32 +86,49 @@ class Filling:
         )
 
 
-async def _write(backend: Backend, links: Sequence[Link]) -> None:
-    rows = [columns_of(link) for link in links]
-    tags = [(tag, link.created_at, link.id) for link in links for tag in link.tags]
-    if backend.is_sqlite:
-        await asyncio.to_thread(_write_file, backend.path, rows, tags)
-    else:
+def _writing(backend: Backend) -> AbstractAsyncContextManager[Write]:
+    return _into_file(backend.path) if backend.is_sqlite else _into_server(backend.url)
+
+
+@asynccontextmanager
+async def _into_server(url: str) -> AsyncIterator[Write]:
+    connection = await asyncpg.connect(url, command_timeout=3600)
+
+    async def write(links: Sequence[Link]) -> None:
+        rows = [columns_of(link) for link in links]
         names = list(rows[0])
-        connection = await asyncpg.connect(backend.url, command_timeout=3600)
-        try:
-            await connection.execute("create temporary table arrived (like links)")
-            records = [[row[name] for name in names] for row in rows]
-            await connection.copy_records_to_table("arrived", columns=names, records=records)
-            await connection.execute("insert into links select * from arrived on conflict do nothing")
-            await connection.copy_records_to_table("link_tags", columns=["tag", "created_at", "id"], records=tags)
-        finally:
-            await connection.close()
+        await connection.copy_records_to_table(
+            "arrived", columns=names, records=[[row[name] for name in names] for row in rows]
+        )
+        await connection.execute("insert into links select * from arrived on conflict do nothing")
+        await connection.execute("truncate arrived")
+        await connection.copy_records_to_table("link_tags", columns=["tag", "created_at", "id"], records=_tags(links))
+
+    try:
+        await connection.execute("create temporary table arrived (like links)")
+        yield write
+    finally:
+        await connection.close()
 
 
-def _write_file(path: Path, rows: Sequence[dict[str, Any]], tags: Sequence[tuple[Any, ...]]) -> None:
+@asynccontextmanager
+async def _into_file(path: Path) -> AsyncIterator[Write]:
+    with closing(sqlite3.connect(path, check_same_thread=False)) as connection:
+        connection.executescript(_PRAGMAS)
+        yield lambda links: asyncio.to_thread(_write_rows, connection, links)
+
+
+def _write_rows(connection: sqlite3.Connection, links: Sequence[Link]) -> None:
+    rows = [columns_of(link) for link in links]
     names = list(rows[0])
     insert = f"insert or ignore into links ({', '.join(names)}) values ({', '.join('?' * len(names))})"  # noqa: S608 - our own names
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(_PRAGMAS)
-        connection.executemany(insert, [[_plain(row[name]) for name in names] for row in rows])
-        connection.executemany("insert into link_tags values (?, ?, ?)", [[*map(_plain, row)] for row in tags])
-        connection.commit()
+    connection.executemany(insert, [[_plain(row[name]) for name in names] for row in rows])
+    connection.executemany("insert into link_tags values (?, ?, ?)", [[*map(_plain, row)] for row in _tags(links)])
+    connection.commit()
+
+
+def _tags(links: Sequence[Link]) -> list[tuple[Any, ...]]:
+    return [(tag, link.created_at, link.id) for link in links for tag in link.tags]
 
 
 async def _vacuum(backend: Backend) -> None:

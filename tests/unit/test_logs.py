@@ -3,7 +3,6 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,16 +11,6 @@ import structlog
 from waypost.telemetry.logs import configure_logs, get_logger, parse_level
 
 SECRET = "hunter2"
-
-
-@pytest.fixture(autouse=True)
-def _logs_as_they_were() -> Iterator[None]:
-    root = logging.getLogger()
-    before, level, configuration = list(root.handlers), root.level, structlog.get_config()
-    yield
-    root.handlers[:] = before
-    root.setLevel(level)
-    structlog.configure(**configuration)
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:

@@ -309,7 +309,15 @@ SOME = [
     a_link("silver-otter", 2, tags=("a", "b"), theme="animals", target="https://example.org/Party_1"),
     a_link("golden-lake", 3, tags=("b",), language="pl", theme="places", owner="key-2"),
     a_link("quiet-moon", 4, language=None, owner="key-1", title="Back\\slash"),
-    a_link("quiet-sun", 5, tags=("a",), language="pl", theme="animals", created_at=a_link(number=4).created_at),
+    a_link(
+        "quiet-sun",
+        5,
+        tags=("a",),
+        language="pl",
+        theme="animals",
+        title="Łódź 100 %",
+        created_at=a_link(number=4).created_at,
+    ),
 ]
 
 
@@ -333,13 +341,18 @@ SOME = [
         (Wanted(text="party"), [2]),
         (Wanted(text="summer"), [1]),
         (Wanted(text="100%"), [1]),
-        (Wanted(text="%"), [1]),
+        (Wanted(text="%"), [5, 1]),
         (Wanted(text="y_1"), [2]),
         (Wanted(text="t_o"), []),
         (Wanted(text="k\\s"), [4]),
         (Wanted(text="otter", tag="b"), [2]),
         (Wanted(text="'; drop table links; --"), []),
         (Wanted(text="日本"), []),
+        (Wanted(text="ŁÓDŹ"), [5]),
+        (Wanted(text="łódź 100 %"), [5]),
+        (Wanted(text="łódź_100"), []),
+        (Wanted(text="(otter)"), []),
+        (Wanted(text="/o/"), []),
     ],
 )
 async def test_links_are_listed_newest_first_by_what_is_wanted(

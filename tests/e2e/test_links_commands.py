@@ -118,3 +118,8 @@ def test_a_key_opens_a_server_that_listens_to_everybody_until_it_is_revoked(proc
         refused = client.get("/v1/links")
         assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
     assert processes.run("key", "revoke", "nobody").returncode == 1
+
+
+def test_what_is_no_text_is_refused_and_not_looked_for(processes: Processes) -> None:
+    refused = processes.run("link", "list", "--search", "\udcff")
+    assert (refused.returncode, "'\\udcff' is not text in UTF-8" in refused.stderr) == (2, True)

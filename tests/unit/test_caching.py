@@ -166,6 +166,7 @@ def test_what_could_not_be_renewed_is_good_until_it_is_stale() -> None:
         assert shelf.asked == ["apple banana"]
         shelf.fails, shelf.now = None, 10
         assert await cache.get("apple") == "red"
+        await turns()
         shelf.now = 18
         # And whoever was renewed once is renewed again.
         cache.hit("apple", 18)
@@ -251,7 +252,31 @@ def test_a_source_that_failed_is_left_alone_for_a_moment() -> None:
         assert len(shelf.asked) == 2
         shelf.now = 21
         await cache.get("apple")
+        await turns()
         assert len(shelf.asked) == 3
+
+    with_cache(work)
+
+
+def test_nobody_waits_for_a_source_that_failed_as_long_as_there_is_something_to_give() -> None:
+    async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
+        await cache.get("apple")
+        await cache.get("banana")
+        shelf.fails, shelf.now = StoreTrouble("away"), 20
+        assert await cache.get("apple") == "red"
+        shelf.gate.clear()
+        for now in (20, 21, 22, 30):
+            shelf.now = now
+            assert await cache.get("apple") == "red"
+            assert await cache.get("banana") == "yellow"
+            await turns()
+        assert shelf.asked == ["apple", "banana", "apple", "apple banana"]
+        shelf.fails, shelf.values["apple"], shelf.now = None, "green", 50
+        shelf.gate.set()
+        await turns()
+        # It answers again, so that what is stale is read before it is given.
+        shelf.now = 100
+        assert await cache.get("apple") == "green"
 
     with_cache(work)
 

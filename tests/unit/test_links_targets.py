@@ -255,7 +255,19 @@ def test_other_hosts_near_ours_are_none_of_ours(host: str) -> None:
 
 @pytest.mark.parametrize("listening", ["127.0.0.1", "localhost", "::1", "0.0.0.0", "::"])
 @pytest.mark.parametrize(
-    "host", ["localhost", "127.0.0.1:9", "127.1", "[::1]", "[::ffff:127.0.0.1]", "0x7f.1", "0", "0.0.0.0:80", "[::]"]
+    "host",
+    [
+        "localhost",
+        "foo.localhost:9",
+        "127.0.0.1:9",
+        "127.1",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "0x7f.1",
+        "0",
+        "0.0.0.0:80",
+        "[::]",
+    ],
 )
 def test_who_listens_on_loopback_is_no_target_whatever_the_port(listening: str, host: str) -> None:
     with pytest.raises(TargetRefused, match="this site itself"):
@@ -282,6 +294,12 @@ def test_further_schemes_are_a_setting() -> None:
     assert more.check("mailto:ada@example.org") == "mailto:ada@example.org"
     assert more.check("tel:+48123") == "tel:+48123"
     assert more.check("ftp://example.org/a") == "ftp://example.org/a"
-    for target in ("ftp://ada@example.org", "ftp://localhost/", "javascript:alert(1)", "mailto:a\nb"):
+    for target in (
+        "ftp://ada@example.org",
+        "ftp://localhost/",
+        "ftp:example.org",
+        "javascript:alert(1)",
+        "mailto:a\nb",
+    ):
         with pytest.raises(TargetRefused):
             more.check(target)

@@ -4,7 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.sharing.phrases.matching import RESERVED, PhraseRefused, check_custom, fold_phrase, looks
+from waypost.sharing.phrases.matching import RESERVED, PhraseRefused, check_custom, fold_phrase, looks, phrase_in
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "summer-party",
+        "https://go.example.org/summer-party",
+        "https://go.example.org/summer-party/",
+        "go.example.org/summer-party?utm_source=mail#top",
+        "http://127.0.0.1:8080/summer%2Dparty+",
+    ],
+)
+def test_a_phrase_is_found_in_what_people_copy(typed: str) -> None:
+    assert phrase_in(typed) == "summer-party"
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,8 @@ def test_where_a_word_stands_in_its_file_does_not_matter_to_a_space(tmp_path: Pa
         (SMALL.replace("nouns.animals", "nouns.Wild-Animals"), "a theme cannot be called 'Wild-Animals'"),
         (SMALL.replace("[nouns.general]\nany", "[nouns.general]\nany2"), "'libro' is a noun of the class 'any2'"),
         (SMALL.replace('["blua", "verda"]', "[]"), "needs adverbs, adjectives and nouns"),
+        (SMALL.replace('"bele"', '"быстро"'), "'быстро' is not made of lower-case letters that have a form in a to z"),
+        (SMALL.replace('"libro"', '"../.."'), "'../..' is not made of lower-case letters"),
         (SMALL + "[agreement]\nclasses = []\nendings = {}", "needs a class of nouns at least"),
         (SMALL + '[agreement]\nclasses = ["any"]\nendings = {a = ["a", "an"]}', "2 forms for 'a'; it needs one for"),
         (SMALL + "[sounding]\nrules = [['[', 'x']]", r"the rule '\[' in sounding.rules is no pattern"),

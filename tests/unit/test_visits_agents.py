@@ -64,6 +64,7 @@ def test_tools_that_people_run_are_no_bots(text: str) -> None:
         "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_11_1) Safari/601.2.4 facebookexternalhit/1.1 Facebot Twitterbot/1.0",
         "Mozilla/5.0 (Windows NT 6.1; WOW64) SkypeUriPreview Preview/0.5",
         "http.rb/5.1.1 (Mastodon/4.2.1; +https://mastodon.example/)",
+        "Mastodon/4.3.0 (http.rb/5.2.0; +https://mastodon.example/)",
         "Mozilla/5.0 (compatible; Bluesky Cardyb/1.1)",
         "Signal",
     ],

@@ -12,6 +12,7 @@ import pytest
 from support.link_service import BEYOND, TARGET, Service, link_service
 from unit.support_web import BASE, assert_problem
 from waypost.kernel.clock import utc_now
+from waypost.web.links.bodies import NewLink
 
 pytestmark = pytest.mark.anyio
 
@@ -76,10 +77,16 @@ async def test_everything_that_can_be_wished_for_is_kept(links: Service) -> None
 
 
 async def test_null_is_as_if_it_were_left_out(links: Service) -> None:
-    nothing: dict[str, Any] = dict.fromkeys(
-        ("phrase", "language", "theme", "format", "expires_at", "max_visits", "password", "place_id")
-    )
-    assert (await links.create(**nothing)).status_code == 201
+    nothing = dict.fromkeys(NewLink.__struct_fields__) | {"target": TARGET}
+    assert (await links.ask("POST", "/v1/links", json=nothing)).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("field", "how"), [("format", "kebab, pascal, snake, spaced"), ("expires_at", "2027-01-01T00")]
+)
+async def test_what_is_written_in_a_certain_way_is_told_how(links: Service, field: str, how: str) -> None:
+    answer = await links.ask("POST", "/v1/links", json={"target": TARGET, field: "nonsense"})
+    assert how in assert_problem(answer, 400, "bad-parameter")["detail"]
 
 
 async def test_drawn_phrases_differ(links: Service) -> None:

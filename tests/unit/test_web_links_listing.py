@@ -1,7 +1,7 @@
 """Links are listed over HTTP: newest first, page after page, each to those whose they are."""
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,20 @@ async def test_all_pages_together_have_every_link_once_newest_first(links: Servi
         else:
             assert "link" not in answer.headers
     assert found == [f"party-{number}" for number in range(7, 0, -1)]
+
+
+async def test_links_from_before_1970_have_their_page_as_well(links: Service) -> None:
+    for number in (1, 2, 3):
+        await links.stores.links.add(
+            a_link(f"old-{number}", number, created_at=datetime(1960 + number, 1, 1, tzinfo=UTC)), ""
+        )
+    first = await links.get("/v1/links?limit=1")
+    second = await links.get(first.json()["next"])
+    assert phrases(first) + phrases(second) + phrases(await links.get(second.json()["next"])) == [
+        "old-3",
+        "old-2",
+        "old-1",
+    ]
 
 
 async def test_a_link_that_is_made_meanwhile_moves_no_page(links: Service) -> None:

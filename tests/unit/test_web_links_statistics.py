@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from support.link_service import Service, lines_of, link_service
 from support.links import a_link
 from unit.support_web import assert_problem
+from waypost.kernel.errors import StoreTrouble
 
 pytestmark = pytest.mark.anyio
 
@@ -118,9 +119,16 @@ async def test_a_zone_that_is_not_whole_hours_from_utc_is_refused(links: Service
 
 
 async def test_a_series_by_the_hour_has_its_bound(links: Service) -> None:
-    answer = await links.get("/v1/links/otter/stats?step=hour&to=2029-01-01")
+    await links.stores.links.add(a_link("ancient", 7, created_at=datetime(1961, 4, 12, tzinfo=UTC)), "test")
+    answer = await links.get("/v1/links/ancient/stats?step=hour")
     assert assert_problem(answer, 400, "span-too-long")["parameter"] == "from"
-    assert (await stats(links, "step=hour&from=2028-01-01&to=2029-01-01"))["visits"] == 0
+    assert (await links.get("/v1/links/ancient/stats?step=hour&from=2025-01-01&to=2026-01-01")).json()["visits"] == 0
+
+
+@pytest.mark.parametrize("query", ["", "zone=Europe/Berlin", "to=2900-01-01"])
+async def test_days_are_counted_however_old_a_link_is(links: Service, query: str) -> None:
+    await links.stores.links.add(a_link("ancient", 7, created_at=datetime(1961, 4, 12, tzinfo=UTC)), "test")
+    assert (await links.get(f"/v1/links/ancient/stats?{query}")).status_code == 200
 
 
 async def test_only_so_many_values_are_returned(links: Service) -> None:
@@ -173,6 +181,16 @@ async def test_visits_of_a_span_alone_are_told(links: Service) -> None:
     await visit(links, *hours(*range(6)))
     start, end = (quote(moment.isoformat()) for moment in hours(2, 4))
     assert len(lines_of(await links.get(f"/v1/links/otter/visits?from={start}&to={end}"))) == 2
+
+
+async def test_visits_that_cannot_be_read_are_a_problem_and_not_an_answer_that_breaks_off(
+    links: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object) -> NoReturn:
+        raise StoreTrouble("it is away")
+
+    monkeypatch.setattr(links.stores.visits, "events", away)
+    assert_problem(await links.get("/v1/links/otter/visits"), 503, "store-trouble")
 
 
 async def test_many_visits_are_streamed_without_a_gap(links: Service) -> None:

@@ -141,6 +141,7 @@ async def test_a_protected_link_with_a_limit_ends_after_it(links: Host) -> None:
     assert (await links.post(OTTER, {"password": "wrong"})).status_code == 403
     statuses = [(await links.post(OTTER, {"password": "sesame"})).status_code for _ in range(2)]
     assert statuses == [303, 410]
+    assert "used up" in assert_page(await links.get(OTTER), 410)
 
 
 async def test_the_browser_may_follow_the_forms_answer_to_the_target(links: Host) -> None:
@@ -338,6 +339,7 @@ async def test_reports_are_bounded(links: Host) -> None:
             await links.post("/-/report", {"phrase": "gently-golden-otter", "text": "x" * 5000}) for _ in range(25)
         ]
     assert [answer.status_code for answer in answers[:21]] == [200] * 20 + [429]
+    assert int(answers[20].headers["retry-after"]) > 0
     assert len(logged) == 20
     assert {len(line["text"]) for line in logged} == {pages.LONGEST_REPORT}
 

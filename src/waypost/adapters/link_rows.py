@@ -5,13 +5,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from waypost.kernel.folding import fold
 from waypost.scaling.events.event import Event
 from waypost.sharing.links.events import link_changed
 from waypost.sharing.links.history import write_down
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import Listed, Position, Wanted
-from waypost.sharing.phrases.matching import fold_phrase, looks
+from waypost.sharing.phrases.matching import fold_phrase, is_phrase, looks
 
 # Links in which a text is looked for at a time: more would keep others waiting.
 AT_A_TIME = 50_000
@@ -99,6 +98,6 @@ def like(text: str) -> str:
 
 
 def like_folded(text: str) -> str | None:
-    """The same for folded phrases; None where nothing of the text could be in one."""
-    folded = fold(text)
+    """The same for folded phrases; None where the text could not be a part of one."""
+    folded = fold_phrase(text) if is_phrase(text) else ""
     return like(folded) if folded else None

@@ -15,6 +15,8 @@ from waypost.kernel.suggesting import did_you_mean
 from waypost.settings import Settings, load_settings
 from waypost.telemetry.logs import configure_logs, get_logger
 
+_FILES = frozenset({"data", "config"})
+
 
 class _Teaching:
     """Help that ends with examples."""
@@ -29,7 +31,14 @@ class _Teaching:
 
 
 class Command(_Teaching, click.Command):
-    pass
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Names of files may be any bytes; all else that is given is text."""
+        rest = super().parse_args(ctx, args)
+        for name, value in ctx.params.items():
+            for text in value if isinstance(value, tuple) else (value,):
+                if isinstance(text, str) and name not in _FILES and not _is_text(text):
+                    raise click.UsageError(f"{ascii(text)[:80]} is not text in UTF-8", ctx)
+        return rest
 
 
 class Group(_Teaching, click.Group):
@@ -80,6 +89,14 @@ def print_json(document: Any) -> None:
 def say(text: str) -> None:
     """To the person at the terminal, not into a pipe."""
     click.echo(text, err=True)
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def run_command(command: click.Command) -> NoReturn:

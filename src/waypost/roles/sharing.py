@@ -14,7 +14,7 @@ from waypost.sharing.links import editing
 from waypost.sharing.links.draft import Draft
 from waypost.sharing.links.link import Link, UnknownLink
 from waypost.sharing.links.store import Position, Wanted
-from waypost.sharing.phrases.matching import is_phrase
+from waypost.sharing.phrases.matching import is_phrase, phrase_in
 from waypost.sharing.visits.statistics import Asked, count_visits
 from waypost.web.links import documents
 from waypost.web.links.documents import LinkDocument
@@ -81,7 +81,7 @@ async def read_links(settings: Settings, wanted: Wanted) -> AsyncGenerator[Seque
 @asynccontextmanager
 async def _link(settings: Settings, phrase: str) -> AsyncIterator[tuple[Stores, Link]]:
     """`phrase` may also be the whole link, as people copy it."""
-    words = phrase.rstrip("/").rpartition("/")[2]
+    words = phrase_in(phrase)
     refuse_without_links(settings)
     async with open_stores(settings, must_exist=True) as stores:
         link = await stores.links.find(words) if is_phrase(words) else None

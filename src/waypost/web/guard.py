@@ -21,7 +21,7 @@ JSON = "application/json"
 
 _FORWARDED = ("forwarded", "x-real-ip", "via", "cf-connecting-ip", "true-client-ip")
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
-_KEY_IN_ADDRESS = re.compile(rb"wp(_|%5f)[0-9a-f]{12}(_|%5f)", re.IGNORECASE)
+_KEY_IN_ADDRESS = re.compile(rb"wp(_|%5f)[0-9a-f]{12}(_|%5f)[a-z0-9_%-]{20}", re.IGNORECASE)
 
 
 class LoopbackOnly(Forbidden):

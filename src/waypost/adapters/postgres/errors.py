@@ -56,7 +56,7 @@ def _message(error: Exception) -> str:
 
 def _next_step(kind: type[WaypostError], name: str) -> str | None:
     if kind is StoreAway:
-        return f"see whether PostgreSQL runs at {name}, and whether WAYPOST_STORE names it rightly"
+        return f"see whether PostgreSQL runs at {name}, and whether WAYPOST_STORE or WAYPOST_ANALYTICS names it rightly"
     if kind is StoreRefused:
         return "check user, password and database in WAYPOST_STORE"
     if kind is StoreFull:

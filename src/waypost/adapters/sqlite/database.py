@@ -126,6 +126,8 @@ class _Lane:
                 connection.execute("pragma synchronous = full")
                 connection.execute("pragma foreign_keys = on")
                 connection.execute("pragma temp_store = memory")
+                # SQLite's own knows the letters a to z alone.
+                connection.create_function("lowered", 1, str.lower, deterministic=True)
             except BaseException:
                 connection.close()
                 raise

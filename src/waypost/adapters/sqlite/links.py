@@ -140,12 +140,15 @@ def _list_statement(
     """Only what is asked for stands in it: a condition that may be empty would keep its index from being used."""
     wanted, after = nearer(wanted, after)
     asked = msgspec.structs.asdict(wanted) | {"after": after, "until": until}
-    conditions = [SQL[f"where_{each}"] for each, value in asked.items() if each != "tag" and value is not None]
+    needed = [each for each, value in asked.items() if each != "tag" and value is not None]
+    if wanted.text is not None and not wanted.text.isascii():
+        needed[needed.index("text")] = "text_caseless"
+    conditions = [SQL[f"where_{each}"] for each in needed]
     statement = SQL[name if wanted.tag is None else f"{name}_by_tag"].replace("{conditions}", "\n".join(conditions))
     values = msgspec.structs.asdict(wanted) | {
         "created_from": _us(wanted.created_from),
         "created_to": _us(wanted.created_to),
-        "text": like(wanted.text or ""),
+        "text": like((wanted.text or "").lower()),
         "folded": like_folded(wanted.text or ""),
         **_position("after", after),
         **_position("until", until),

@@ -85,6 +85,9 @@ and owner = :owner
 -- where_text: that contain it
 and (title like :text escape '\' or target like :text escape '\' or folded like :folded escape '\')
 
+-- where_text_caseless: that contain it, whatever the case of letters beyond a to z
+and (lowered(title) like :text escape '\' or lowered(target) like :text escape '\' or folded like :folded escape '\')
+
 -- to_target: the newest that may be given to its owner again
 select * from links
 where owner = :owner and target = :target

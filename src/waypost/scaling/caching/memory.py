@@ -64,6 +64,8 @@ class MemoryCache(Generic[Key, Value]):
         self._flights: dict[Key, _Flight[Key, Value]] = {}
         # Also those that nobody should join any more.
         self._flying: set[_Flight[Key, Value]] = set()
+        # While the source does not answer.
+        self._failed_at: float | None = None
         self._due: deque[Key] = deque()
         self._renewing: asyncio.Task[None] | None = None
 
@@ -84,12 +86,17 @@ class MemoryCache(Generic[Key, Value]):
             entry, now = self._entries.get(key), self._clock()
             if entry is not None and now < entry.soft:
                 return self.hit(key, now)
+            if entry is not None and now < entry.hard and self._failed_at is not None:
+                return self._stale(key, entry, now)
             flight = self._flights.get(key) or self._depart([key])
             try:
                 # Whoever came first may go away; the others still want to know.
                 found = await asyncio.shield(flight.task)
-            except TransientError as error:
-                return self._stale(key, error)
+            except TransientError:
+                entry, now = self._entries.get(key), self._clock()
+                if entry is None or entry.hard <= now:
+                    raise
+                return self._stale(key, entry, now)
             if key not in flight.void:
                 return found[key]
         raise StoreTrouble(f"it changed {_TRIES} times while it was read; try again")
@@ -134,6 +141,10 @@ class MemoryCache(Generic[Key, Value]):
     async def _fly(self, keys: Sequence[Key], flight: _Flight[Key, Value]) -> dict[Key, Value | None]:
         try:
             answers = dict(zip(keys, await self._ask(keys), strict=True))
+            self._failed_at = None
+        except TransientError:
+            self._failed_at = self._clock()
+            raise
         finally:
             self._flying.discard(flight)
             for key in keys:
@@ -153,11 +164,11 @@ class MemoryCache(Generic[Key, Value]):
         except TimeoutError:
             raise StoreTrouble(f"the store did not answer within {_LOAD_SECONDS:.0f} s; try again") from None
 
-    def _stale(self, key: Key, error: TransientError) -> Value | None:
-        entry, now = self._entries.get(key), self._clock()
-        if entry is None or entry.hard <= now:
-            raise error
+    def _stale(self, key: Key, entry: _Entry[Value], now: float) -> Value | None:
+        """Nobody waits for a source that failed: whether it is back is asked beside the answers."""
         entry.soft = entry.due = min(now + _PAUSE_SECONDS, entry.hard)
+        if self._failed_at is not None and now - self._failed_at >= _PAUSE_SECONDS:
+            self._renew(key, entry)
         return entry.value
 
     def _keep(self, key: Key, loaded: Loaded[Value]) -> None:

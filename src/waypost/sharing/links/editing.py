@@ -1,5 +1,7 @@
 """Changes links, whatever others do to them at the same moment."""
 
+import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any
@@ -8,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from waypost.access.caller import LOCAL
+from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import utc_now
 from waypost.sharing.links.link import Link, LinkChanged, UnknownLink
 from waypost.sharing.links.passwords import hash_in_thread
@@ -23,7 +26,11 @@ from waypost.sharing.links.terms import (
     check_title,
 )
 
-_TRIES = 5
+# Each time at least one of those who change a link at the same moment is done.
+_TRIES = 20
+_BASE_SECONDS = 0.005
+_CAP_SECONDS = 0.1
+_rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +107,7 @@ async def _change(
 ) -> Link:
     """Applied again to what others have made of the link, if they were quicker; None leaves it as it is."""
     now: Link | None = link
-    for _ in range(tries):
+    for attempt in range(1, tries + 1):
         if now is None or now.deleted:
             raise UnknownLink(f"no link has the phrase {link.phrase!r} any more")
         changed = await change(now)
@@ -110,6 +117,7 @@ async def _change(
         try:
             await links.edit(changed, by)
         except LinkChanged:
+            await asyncio.sleep(full_jitter(attempt, base=_BASE_SECONDS, cap=_CAP_SECONDS, rng=_rng))
             now = await links.get(link.id)
         else:
             return changed

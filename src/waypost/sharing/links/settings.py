@@ -31,7 +31,7 @@ def _words(text: str) -> list[str]:
 
 def _read_hosts(text: str) -> frozenset[str]:
     try:
-        return frozenset(str(read_host(f"[{part}]" if ":" in part else part)) for part in _words(text))
+        return frozenset(str(read_host(f"[{part}]" if part.count(":") > 1 else part)) for part in _words(text))
     except BadHost as error:
         raise ValueError(f"one of {text[:80]!r} {error}; write names like go.example.org, without a port") from None
 

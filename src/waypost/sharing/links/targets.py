@@ -14,9 +14,12 @@ LONGEST = 2048
 # Where a place's own page is. Such a target has no host, so that it leads to the same site wherever that is found.
 PLACES = "/collections/places/items"
 _WEB = ("http", "https")
+# Where browsers find a host also when the slashes before it are left out.
+_WITH_HOST = (*_WEB, "ftp", "ws", "wss")
 # Who listens on these is reached at every address of the machine; and who asks for them asks this machine.
 _EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - nobody is made to listen there
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"}) | _EVERYWHERE
+_LOCALHOST = "localhost"
+_LOOPBACK = frozenset({_LOCALHOST, "127.0.0.1", "::1"}) | _EVERYWHERE
 
 
 class TargetRefused(AskedWrongly):
@@ -68,7 +71,7 @@ class TargetRules:
         if parts.scheme not in self.schemes:
             # A javascript: or data: target would run in the visitor's browser under our name.
             raise TargetRefused(f"a target starts with {' or '.join(_starts(self.schemes))}")
-        if parts.scheme not in _WEB and not parts.netloc:
+        if parts.scheme not in _WITH_HOST and not parts.netloc:
             return _bounded(quote(target, safe=_KEPT))
         host = _read_host(parts)
         self._refuse_host(host)
@@ -76,7 +79,8 @@ class TargetRules:
 
     def _refuse_host(self, host: str | Address) -> None:
         name = str(host)
-        if name in self.own or (self.is_everywhere and isinstance(host, IPv4Address) and host.is_loopback):
+        is_here = _LOCALHOST in self.own and is_below(name, _LOCALHOST)
+        if name in self.own or is_here or (self.is_everywhere and isinstance(host, IPv4Address) and host.is_loopback):
             raise TargetRefused("the target is this site itself: the link would lead to a link; use where that leads")
         if any(is_below(name, blocked) for blocked in self.blocked):
             raise TargetRefused(f"links may not lead to {name}: it is blocked here")
@@ -147,4 +151,4 @@ def _spelt(text: str) -> str | None:
 
 
 def _starts(schemes: Iterable[str]) -> list[str]:
-    return [f"{scheme}://" if scheme in _WEB else f"{scheme}:" for scheme in sorted(schemes)]
+    return [f"{scheme}://" if scheme in _WITH_HOST else f"{scheme}:" for scheme in sorted(schemes)]

@@ -19,6 +19,9 @@ GENERAL = "general"
 FEWEST_WORDS = 3
 
 
+MISSPELT = "is not made of lower-case letters that have a form in a to z"
+
+
 class BadVocabulary(AskedWrongly):
     """The file of a vocabulary cannot be used."""
 
@@ -105,12 +108,19 @@ class Language:
         step = f"waypost vocabulary check {self.code}"
         if not (self.adverbs and self.adjectives and nouns):
             raise BadVocabulary(f"{self.name} needs adverbs, adjectives and nouns, and has not all", next_step=step)
+        for word in (*self.adverbs, *self.adjectives, *(noun.word for noun in nouns)):
+            if not is_spelt_well(word):
+                raise BadVocabulary(f"{word!r} {MISSPELT}", next_step=step)
         for noun in nouns:
             if noun.kind not in self.agreement.classes:
                 raise BadVocabulary(
                     f"{noun.word!r} is a noun of the class {noun.kind!r}, which {self.name} does not have",
                     next_step=step,
                 )
+
+
+def is_spelt_well(word: str) -> bool:
+    return word.isalpha() and word.islower() and all(fold(letter).isalpha() for letter in word)
 
 
 def _in_order(words: Iterable[str]) -> tuple[str, ...]:

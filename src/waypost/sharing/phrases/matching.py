@@ -2,6 +2,7 @@
 
 import unicodedata
 from itertools import pairwise
+from urllib.parse import unquote
 
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.folding import fold
@@ -47,6 +48,12 @@ def fold_phrase(text: str) -> str:
 def looks(text: str) -> str:
     """What two phrases that look alike have in common, in a small or a careless hand: 0 and o, 1, l and i, rn and m."""
     return fold(text).translate(_LOOKS)
+
+
+def phrase_in(text: str) -> str:
+    """The phrase of a whole link, as people copy it, also with what they added; a phrase stays as it is."""
+    address = text.strip().partition("?")[0].partition("#")[0].rstrip("/")
+    return unquote(address.rpartition("/")[2]).removesuffix("+")
 
 
 def is_phrase(text: str) -> bool:

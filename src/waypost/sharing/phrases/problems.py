@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from waypost.kernel.folding import fold
-from waypost.sharing.phrases.language import Language
+from waypost.sharing.phrases.language import MISSPELT, Language, is_spelt_well
 from waypost.sharing.phrases.matching import looks
 from waypost.sharing.phrases.overlaps import read_alike
 from waypost.sharing.phrases.refused import is_brand, is_rude
@@ -60,8 +60,8 @@ def _forms(language: Language) -> Iterator[tuple[str, str]]:
 
 def _misspelt(language: Language) -> Iterator[str]:
     for word in _words(language):
-        if not (word.isalpha() and word.islower() and all(fold(letter).isalpha() for letter in word)):
-            yield f"{word!r} is not made of lower-case letters that have a form in a to z"
+        if not is_spelt_well(word):
+            yield f"{word!r} {MISSPELT}"
         elif not SHORTEST <= len(fold(word)) <= LONGEST:
             yield f"{word!r} has {len(fold(word))} letters; words have {SHORTEST} to {LONGEST}"
 

@@ -24,8 +24,8 @@ _PREVIEWS = re.compile(
     r"facebookexternalhit|facebookcatalog|facebot|whatsapp/|slackbot|slack-imgproxy|twitterbot|telegrambot|discordbot"
     r"|linkedinbot|skypeuripreview|bingpreview|microsoftpreview|redditbot|pinterestbot|tumblr/|embedly|iframely"
     r"|vkshare|^viber\b|line-poker|kakaotalk-scrap|snap url preview|mattermost-bot|rocket\.chat|synapse \(bot"
-    r"|\((?:mastodon|pleroma|akkoma|misskey)/|cardyb|(?:link|url|uri)[-_ ]?(?:preview|expand)|^signal\b|flipboardproxy"
-    r"|xing-contenttabreceiver",
+    r"|(?:^|\()(?:mastodon|pleroma|akkoma|misskey)/|cardyb|(?:link|url|uri)[-_ ]?(?:preview|expand)|^signal\b"
+    r"|flipboardproxy|xing-contenttabreceiver|meta-external",
     re.IGNORECASE,
 )
 

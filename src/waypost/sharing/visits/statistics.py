@@ -10,8 +10,8 @@ from waypost.sharing.visits.store import Bucket, Span, Step, VisitStore
 
 _HOUR = timedelta(hours=1)
 _MOMENT = timedelta(microseconds=1)
-# More buckets than anybody looks at; whoever wants more asks for a part of it at a time.
-_LONGEST: dict[Step, timedelta] = {"hour": timedelta(days=400), "day": timedelta(days=4000)}
+# More hours than anybody looks at; days are few, however old a link is.
+_LONGEST_BY_HOUR = timedelta(days=400)
 
 
 class SpanTooLong(AskedWrongly):
@@ -92,10 +92,9 @@ async def count_visits(store: VisitStore, link_id: str, asked: Asked) -> Statist
 
 def _refuse_long(asked: Asked) -> None:
     start = max(asked.start or asked.created_at, asked.created_at)
-    longest = _LONGEST[asked.step]
-    if (asked.span.end or asked.now) - start > longest:
+    if asked.step == "hour" and min(asked.span.end or asked.now, asked.now) - start > _LONGEST_BY_HOUR:
         raise SpanTooLong(
-            f"a series by the {asked.step} has at most {longest.days} days; say from and to, or ask for longer steps",
+            f"a series by the hour has at most {_LONGEST_BY_HOUR.days} days; say from and to, or ask for days",
             parameter="from",
         )
 

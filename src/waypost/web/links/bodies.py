@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -37,7 +37,11 @@ Password = Annotated[
 ]
 
 # What null leaves of those that are never without a value.
-_EMPTY: dict[str, Any] = {"title": "", "tags": ()}
+_EMPTY: dict[str, Any] = {"title": "", "tags": (), "forward_query": False}
+_HOW = {
+    "format": f"it is one of {', '.join(get_args(Format))}",
+    "expires_at": "write it like 2027-01-01T00:00:00Z",
+}
 _PART = re.compile(r" - at `\$\.?(.*?)`$")
 _FIELD = re.compile(r"field `(.+?)`")
 Body = TypeVar("Body")
@@ -55,19 +59,22 @@ class NewLink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         None
     )
     format: Format | None = None
-    title: Title = ""
-    tags: Tags = ()
+    title: Title | None = None
+    tags: Tags | None = None
     expires_at: Moment | None = None
     max_visits: Visits | None = None
     password: Password | None = None
-    forward_query: Annotated[bool, Meta(description="whether the visitor's query is passed on to the target")] = False
+    forward_query: (
+        Annotated[bool, Meta(description="whether the visitor's query is passed on to the target")] | None
+    ) = None
     place_id: Annotated[str, Meta(max_length=LONGEST_PLACE_ID, description="the place it is about")] | None = None
-    reuse: Annotated[bool, Meta(description="whether your own link to the same target will do, if there is one")] = (
-        False
-    )
+    reuse: (
+        Annotated[bool, Meta(description="whether your own link to the same target will do, if there is one")] | None
+    ) = None
 
     def draft(self, owner: str | None, idempotency: str | None = None) -> Draft:
-        return Draft(**msgspec.structs.asdict(self), owner=owner, idempotency=idempotency)
+        said = {name: value for name, value in msgspec.structs.asdict(self).items() if value is not None}
+        return Draft(**said, owner=owner, idempotency=idempotency)
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,7 +86,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     expires_at: Moment | UnsetType | None = UNSET
     max_visits: Visits | UnsetType | None = UNSET
     password: Password | UnsetType | None = UNSET
-    forward_query: bool | UnsetType = UNSET
+    forward_query: bool | UnsetType | None = UNSET
     disabled: Annotated[bool, Meta(description="a disabled link leads nowhere, at once")] | UnsetType = UNSET
 
     def changes(self) -> editing.Changes:
@@ -107,6 +114,7 @@ def _read(decoder: "msgspec.json.Decoder[Body]", body: bytes) -> Body:
         found = _PART.search(str(error)) or _FIELD.search(str(error))
         where = re.split(r"[.\[]", found[1])[0] if found else ""
         said = _PART.sub("", str(error)).replace("`", "")
-        raise BadParameter(f"{where or 'body'}: {said}", parameter=where or "body") from None
+        how = f"; {_HOW[where]}" if where in _HOW else ""
+        raise BadParameter(f"{where or 'body'}: {said}{how}", parameter=where or "body") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise BadParameter("body: it is not JSON, or is not whole", parameter="body") from None

@@ -98,8 +98,8 @@ class Following:
             known = await self._redirects.cache.find(phrase)
             if known is None:
                 return _counted("unknown", pages.unknown())
-            if known.link.is_over(utc_now()):
-                return _counted("gone", pages.ended())
+            if known.is_used_up or known.link.is_over(utc_now()):
+                return _counted("gone", pages.used_up() if known.is_used_up else pages.ended())
             return await lead(known)
         except QueryTooLong as error:
             return _counted("refused", pages.message(error.http_status, "The address is too long", str(error)))
@@ -113,8 +113,6 @@ class Following:
         asked, head = read_asked(request.scope["headers"]), self._head(request, known)
         counts = request.method != "HEAD" and not asked.shown.is_preview
         if link.max_visits is not None:
-            if known.is_used_up:
-                return _counted("gone", pages.used_up())
             if not counts:
                 return _counted("preview", pages.limited(link))
             if not await redirects.links.count_up(link.id, link.max_visits):

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import TransientError
+from waypost.sharing.phrases.matching import phrase_in
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import ABUSE_REPORTS
 from waypost.web.links import pages
@@ -53,14 +54,16 @@ def report_routes(redirects: Redirects) -> APIRouter:
             return pages.message(400, "Nothing was said", "Go back, and say what is wrong with the link.")
         try:
             # People copy the whole address.
-            known = await redirects.cache.find(phrase.strip().rstrip("/").rpartition("/")[2][:_LONGEST_PHRASE])
+            known = await redirects.cache.find(phrase_in(phrase)[:_LONGEST_PHRASE])
         except TransientError:
             return pages.away()
         if known is None:
             return pages.unknown()
         if not allowance.take():
             ABUSE_REPORTS.labels("dropped").inc()
-            return pages.message(429, "Too many reports", "Others are reporting links right now. Try again later.")
+            refused = pages.message(429, "Too many reports", "Others are reporting links right now. Try again later.")
+            refused.headers["Retry-After"] = f"{_SECONDS_EACH:.0f}"
+            return refused
         link = known.link
         ABUSE_REPORTS.labels("taken").inc()
         log.warning("abuse-report", link=link.id, phrase=link.phrase, target=link.target, text=text)

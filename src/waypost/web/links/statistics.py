@@ -131,7 +131,9 @@ def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         moments.check_order(values)
         link = await find_link(sharing, asker, phrase, "links:read")
         lines = _lines(sharing, link, Span(values.get("from"), values.get("to")))
-        return StreamingResponse(lines, media_type=NDJSON, headers=_NO_STORE)
+        # An answer that has begun cannot become another one: whether there is any comes first.
+        first = await anext(lines, b"")
+        return StreamingResponse(_after(first, lines), media_type=NDJSON, headers=_NO_STORE)
 
     async def history(request: Request, phrase: Phrase) -> Response:
         """Who changed a link, when, and what it was before and after."""
@@ -182,6 +184,12 @@ async def _lines(sharing: Sharing, link: Link, span: Span) -> AsyncIterator[byte
     async for batch in sharing.visits.events(link.id, span):
         shown = (VisitDocument(*(getattr(visit, name) for name in names)) for visit in batch)
         yield b"".join(msgspec.json.encode(each) + b"\n" for each in shown)
+
+
+async def _after(first: bytes, others: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for each in others:
+        yield each
 
 
 def _answer(document: msgspec.Struct) -> Response:

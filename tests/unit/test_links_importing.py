@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.links import NOON, a_link
@@ -96,10 +96,33 @@ def test_bitly() -> None:
     assert drafts(BITLY_CSV, "bitly") == [
         Draft(target="https://example.org/1", phrase="3xYzAbc", title="Spring", tags=("one", "two")),
         Draft(target="https://example.org/2", phrase="summer-sale", title="Summer"),
+        Draft(target="https://example.org/2", phrase="3AbCdEf", title="Summer"),
     ]
     assert drafts(BITLY_JSON, "bitly") == [
-        Draft(target="https://example.org/1", phrase="spring", title="Spring", tags=("one",))
+        Draft(target="https://example.org/1", phrase="spring", title="Spring", tags=("one",)),
+        Draft(target="https://example.org/1", phrase="3xYzAbc", title="Spring", tags=("one",)),
     ]
+
+
+MANY_NAMES_CSV = """\
+bitlink,long_url,custom_bitlinks
+bit.ly/3xYz,https://example.org/1,"bit.ly/spring|https://go.example/May, bit.ly/3xYz"
+"""
+MANY_NAMES_JSON = """\
+[{"link": "https://bit.ly/3xYz", "long_url": "https://example.org/1",
+  "custom_bitlinks": ["https://bit.ly/spring", "http://go.example/May", "https://go.example/spring", null]}]
+"""
+
+
+@pytest.mark.parametrize(("text", "number"), [(MANY_NAMES_CSV, 2), (MANY_NAMES_JSON, 1)])
+def test_each_name_of_a_bitly_link_becomes_a_link_once(text: str, number: int) -> None:
+    found = [(line.number, line.draft.phrase, line.draft.target) for line in read_export(text, NOON)[1] if line.draft]
+    assert found == [(number, name, "https://example.org/1") for name in ("spring", "May", "3xYz")]
+
+
+def test_an_address_that_is_none_is_in_the_way_of_no_other_name() -> None:
+    text = "bitlink,long_url,custom_bitlinks\nbit.ly/3xYz,https://example.org/1,http://[bit.ly/spring"
+    assert [draft.phrase for draft in drafts(text, "bitly")] == ["http://[bit.ly/spring", "3xYz"]
 
 
 def test_kutt() -> None:
@@ -161,6 +184,27 @@ def test_bad_lines_are_told_by_their_numbers_and_the_others_still_come() -> None
     assert "quote" in reasons[13]
 
 
+@pytest.mark.parametrize("nothing", ["0001-01-01T00:00:00Z", "0001-01-01T00:00:00+02:00", "0000-00-00 00:00:00"])
+def test_a_zero_time_says_nothing(nothing: str) -> None:
+    [line] = read_export(f"target,created_at,expires_at\nhttps://example.org/1,{nothing},{nothing}\n", NOON)[1]
+    assert (line.created_at, line.draft) == (None, Draft(target="https://example.org/1"))
+
+
+@pytest.mark.parametrize("column", ["created_at", "expires_at"])
+@pytest.mark.parametrize("moment", ["0150-01-01", "1899-12-31T23:59:59Z", "9001-01-01T00:00:00Z", "9999-12-31"])
+def test_a_time_that_no_store_could_keep_is_refused_by_its_name(column: str, moment: str) -> None:
+    [reason] = errors(f"target,{column}\nhttps://example.org/1,{moment}\n").values()
+    assert reason.startswith(f"'{moment}' is out of bounds: the year is from 1900 to 9000")
+
+
+def test_a_line_that_is_refused_names_its_link() -> None:
+    lines = [
+        *read_export(KUTT_JSON, NOON)[1],
+        *read_export("keyword,url,timestamp\nozh,https://a.example,soon", NOON)[1],
+    ]
+    assert [line.phrase for line in lines if line.error] == ["shut", "gone", "ozh"]
+
+
 def test_bad_lines_of_json_are_told_by_their_numbers_too() -> None:
     text = '{"target": "https://example.org/1"}\n{"target": \n\n[]\n{"target": "https://example.org/2"}\n'
     lines = list(read_export(text, NOON)[1])
@@ -203,6 +247,7 @@ def test_what_was_exported_can_be_imported_again(written: str) -> None:
     for link, draft in zip(LINKS, back, strict=True):
         for name in ("phrase", "target", "title", "tags", "max_visits", "expires_at", "forward_query", "format"):
             assert getattr(draft, name) == getattr(link, name)
+        assert (draft.language, draft.theme) == (link.language, link.theme)
 
 
 def test_no_cell_of_an_export_is_run_by_a_spreadsheet() -> None:
@@ -219,10 +264,12 @@ def test_a_link_with_a_password_or_one_that_is_disabled_does_not_come_back_open(
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=50))
-def test_a_title_survives_a_spreadsheet(title: str) -> None:
+@example("'=1+1")
+def test_a_title_survives_a_file_of_either_kind(title: str) -> None:
     title = title.strip()
-    rows = "".join(csv_rows([view(a_link(title=title), base_url=BASE, visits=0)]))
-    assert drafts(rows, "csv")[0].title == title
+    views = [view(a_link(title=title), base_url=BASE, visits=0)]
+    for rows in ("".join(csv_rows(views)), b"".join(ndjson_rows(views)).decode()):
+        assert drafts(rows, "csv")[0].title == title
 
 
 # How a link looks

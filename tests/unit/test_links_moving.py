@@ -87,14 +87,50 @@ async def test_what_is_exported_can_be_imported_elsewhere(links: Service, tmp_pa
     await links.make(phrase="otter", title='=cmd|"calc"!A1', tags=["a", "b"], max_visits=3, forward_query=True)
     await links.make(phrase="Łódź 2026", expires_at="2040-01-01T00:00:00Z")
     await links.make()
+    await links.make(language="pl", theme="animals", format="pascal")
     exported = "".join([part async for part in export_links(links.settings, form)])
     async with link_service(tmp_path / "other") as other:
         report = await move(other, exported)
-        assert (report.made, report.refused) == (3, [])
+        assert (report.made, report.refused) == (4, [])
         for document in (await links.get("/v1/links")).json()["links"]:
             same = (await other.get(f"/v1/links/{document['phrase']}")).json()
             for name in ("target", "title", "tags", "created_at", "expires_at", "max_visits", "forward_query"):
                 assert same[name] == document[name]
+            for name in ("language", "theme", "format"):
+                assert same[name] == document[name]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [(("xx", "animals"), (None, None)), (("en", "nonsense"), ("en", None)), (("", "animals"), (None, None))],
+)
+async def test_a_language_or_theme_that_is_unknown_here_is_left_out(links: Service, given: Any, kept: Any) -> None:
+    report = await move(links, f"target,phrase,language,theme\n{TARGET},otter,{','.join(given)}\n")
+    made = (await links.get("/v1/links/otter")).json()
+    assert (report.made, made["language"], made["theme"]) == (1, *kept)
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_a_phrase_in_a_known_language_that_is_taken_is_never_drawn_anew(links: Service, *, dry_run: bool) -> None:
+    await links.make(phrase="otter")
+    report = await move(links, f"target,phrase,language\n{TARGET}/other,otter,en\n", dry_run=dry_run)
+    assert (report.made, [(each.phrase, each.slug) for each in report.refused]) == (0, [("otter", "phrase-taken")])
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_a_phrase_that_cannot_be_drawn_is_in_the_way_of_no_other_line(links: Service, *, dry_run: bool) -> None:
+    rows = [f"{TARGET},xx,", f"{TARGET},en,nonsense", f"{TARGET},en,"]
+    report = await move(links, "target,language,theme\n" + "\n".join(rows), dry_run=dry_run)
+    assert [(each.line, each.slug) for each in report.refused] == [(2, "unknown-language"), (3, "unknown-theme")]
+    assert report.made == 1
+
+
+async def test_each_name_of_a_link_leads_to_its_target(links: Service) -> None:
+    text = f'bitlink,long_url,custom_bitlinks\nbit.ly/3xYz,{TARGET},"bit.ly/spring,bit.ly/ab"\n'
+    report = await move(links, text)
+    assert (report.read, report.made, [(each.line, each.phrase) for each in report.refused]) == (3, 2, [(2, "ab")])
+    for name in ("3xYz", "spring"):
+        assert (await links.get(f"/{name}")).headers["location"] == TARGET
 
 
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
@@ -132,7 +168,8 @@ async def test_a_protected_link_is_not_moved_without_its_password(links: Service
     exported = "".join([part async for part in export_links(links.settings, "ndjson")])
     assert "argon2" not in exported
     async with link_service(tmp_path / "other") as other:
-        assert [each.slug for each in (await move(other, exported)).refused] == ["bad-import"]
+        [refused] = (await move(other, exported)).refused
+        assert (refused.slug, refused.phrase) == ("bad-import", "otter")
 
 
 async def test_a_password_of_a_plain_table_protects_the_link(links: Service) -> None:

@@ -1,7 +1,11 @@
 """The verbs `waypost link import` and `waypost link export`."""
 
 import asyncio
+import os
+import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -29,8 +33,8 @@ _MOST_TOLD = 20
 def import_links(load: Load, file: Path, *, dry_run: bool, as_json: bool) -> int:
     """Make the links in FILE: an export of Shlink, YOURLS, Bitly, Kutt or Waypost, or a table with a column `target`.
 
-    Phrases and dates stay. Links that are there already stay as they are, so that a file can be imported again. Ends
-    with 1 when some could not be made.
+    Phrases and dates stay. Links that are there already stay as they are, so that a file can be imported again;
+    but a line without a phrase gets a new one each time. Ends with 1 when some could not be made.
     """
     from waypost.cli.progress import counting
     from waypost.roles.moving import import_links as move
@@ -67,12 +71,15 @@ def _tell(report: "Report", *, dry_run: bool) -> None:
 @click.option("--output", type=click.Path(path_type=Path), help="Write to this file instead of the standard output.")
 @with_settings
 def export_links(load: Load, form: "FileFormat", output: Path | None) -> None:
-    """All links, newest first, as they are now. Passwords are not among it, and neither are single visits."""
+    """All links, newest first, as they are now. Passwords are not among it, and neither are single visits.
+
+    A file gets its name once it is complete: until then, what was there before stays.
+    """
     settings = load()
     if output is None:
         asyncio.run(_write(settings, form, sys.stdout))
     else:
-        with output.open("w", encoding="utf-8", newline="") as file:
+        with _written_whole(output) as file:
             asyncio.run(_write(settings, form, file))
 
 
@@ -81,3 +88,41 @@ async def _write(settings: "Settings", form: "FileFormat", file: TextIO) -> None
 
     async for part in read(settings, form):
         file.write(part)
+
+
+@contextmanager
+def _written_whole(output: Path) -> Iterator[TextIO]:
+    """A file that cannot be written to its end leaves nothing behind, and an old one as it was."""
+    if _is_stream(output):
+        with output.open("w", encoding="utf-8", newline="") as file:
+            yield file
+        return
+    # What a symbolic link leads to is replaced, not the link.
+    path = output.resolve()
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    begun = _begin(part)
+    try:
+        with begun:
+            if path.exists():
+                shutil.copymode(path, part)
+            yield begun
+            begun.flush()
+            os.fsync(begun.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _is_stream(path: Path) -> bool:
+    """A pipe or a device takes text as it comes; and so does /dev/stdout, even where that is a file."""
+    folder = path.parent.resolve()
+    return folder == Path("/dev") or folder.is_relative_to("/proc") or (path.exists() and not path.is_file())
+
+
+def _begin(part: Path) -> TextIO:
+    try:
+        return part.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise click.ClickException(
+            f"no file can be written in {part.parent} ({error.strerror}); choose another folder"
+        ) from None

@@ -8,7 +8,7 @@ from typing import Literal
 from waypost.access.caller import LOCAL
 from waypost.bootstrap.stores import open_stores, refuse_without_links
 from waypost.kernel.clock import utc_now
-from waypost.roles.authoring import make_author
+from waypost.roles.authoring import make_author, read_vocabularies
 from waypost.roles.sharing import read_links
 from waypost.settings import Settings
 from waypost.sharing.links.exporting import csv_rows, ndjson_rows
@@ -29,8 +29,9 @@ async def import_links(settings: Settings, file: Path, on_progress: OnProgress, 
     now = utc_now()
     _, lines = read_export(_read(file), now)
     async with open_stores(settings) as stores:
-        author = make_author(settings, stores, block=_PHRASES_AT_ONCE)
-        mover = Mover(author, LOCAL.name, now, dry_run=dry_run)
+        vocabularies = read_vocabularies(settings)
+        author = make_author(settings, stores, block=_PHRASES_AT_ONCE, vocabularies=vocabularies)
+        mover = Mover(author, vocabularies, LOCAL.name, now, dry_run=dry_run)
         await mover.move(_told(lines, on_progress))
     return mover.report
 

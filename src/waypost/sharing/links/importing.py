@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from waypost.kernel.moments import in_utc
 from waypost.sharing.links.draft import Draft
-from waypost.sharing.links.exporting import unescape
 from waypost.sharing.links.rows import BadImport, Numbered, Row, read_rows
 from waypost.sharing.phrases.formats import Format
 
@@ -34,13 +34,15 @@ _MARKS: tuple[tuple[Origin, frozenset[str]], ...] = (
 )
 _TARGETS = ("target", "longurl", "url")
 _PHRASES = ("phrase", "shortcode", "keyword", "address", "slug")
-# Whole addresses, whose path is the phrase; those that a person chose come first.
+# Whole addresses, whose path is the phrase. Where there are several, a link has several names.
 _ADDRESSES: dict[Origin, tuple[str, ...]] = {
     "yourls": ("shorturl",),
     "bitly": ("custombitlinks", "custombitlink", "customlink", "bitlink", "shortlink", "link"),
 }
 _BEGINNINGS = ("createdat", "datecreated", "created", "timestamp")
 _ENDS = ("expiresat", "validuntil", "expirein")
+# How Go and MySQL write that there is no time.
+_NO_TIME = ("0001-", "0000-00-00")
 _LONGEST_NUMBER = 18
 _NO = frozenset({"none", "", "0", "false", "no", "off"})
 
@@ -48,10 +50,12 @@ _NO = frozenset({"none", "", "0", "false", "no", "off"})
 class Line(msgspec.Struct, frozen=True):
     """A line of the file, or an entry of a list in JSON, from 1 on: a draft, or what is wrong with it.
 
-    `created_at` is when it was made there, where the file says so.
+    A link with several names is several of them with the same number. `created_at` is when it was made there, where
+    the file says so.
     """
 
     number: int
+    phrase: str | None = None
     draft: Draft | None = None
     error: BadImport | None = None
     created_at: datetime | None = None
@@ -65,20 +69,23 @@ def read_export(text: str, now: datetime) -> tuple[Origin, Iterator[Line]]:
         before.append((number, row))
         if not isinstance(row, BadImport):
             origin = _origin(row)
-            return origin, (_line(each, origin, now) for each in chain(before, rows))
+            return origin, chain.from_iterable(_lines(each, origin, now) for each in chain(before, rows))
     raise (
         before[0][1] if before and isinstance(before[0][1], BadImport) else BadImport("there are no links in the file")
     )
 
 
-def _line(numbered: Numbered, origin: Origin, now: datetime) -> Line:
+def _lines(numbered: Numbered, origin: Origin, now: datetime) -> Iterator[Line]:
     number, row = numbered
-    try:
-        if isinstance(row, BadImport):
-            return Line(number, error=row)
-        return Line(number, _to_draft(row, origin, now), created_at=_moment(_first(row, _BEGINNINGS)))
-    except BadImport as error:
-        return Line(number, error=error)
+    if isinstance(row, BadImport):
+        yield Line(number, error=row)
+        return
+    for phrase in _phrases(row, origin):
+        try:
+            draft, created_at = _to_draft(row, phrase, origin, now), _moment(_first(row, _BEGINNINGS))
+            yield Line(number, phrase, draft, created_at=created_at)
+        except BadImport as error:
+            yield Line(number, phrase, error=error)
 
 
 def _origin(row: Row) -> Origin:
@@ -91,14 +98,14 @@ def _origin(row: Row) -> Origin:
     )
 
 
-def _to_draft(row: Row, origin: Origin, now: datetime) -> Draft:
+def _to_draft(row: Row, phrase: str | None, origin: Origin, now: datetime) -> Draft:
     _refuse_the_unimportable(row, origin, now)
     target = _first(row, _TARGETS)
     if target is None:
         raise BadImport("there is no target in this line")
     return Draft(
         target=str(target),
-        phrase=_phrase(row, origin),
+        phrase=phrase,
         title=str(_first(row, ("title", "description")) or ""),
         tags=_tags(_first(row, ("tags",))),
         expires_at=_moment(_first(row, _ENDS)),
@@ -126,27 +133,34 @@ def _refuse_the_unimportable(row: Row, origin: Origin, now: datetime) -> None:
 def _first(row: Row, names: Iterable[str]) -> Any:
     for name in names:
         value = row.get(name)
-        value = unescape(value.strip()) if isinstance(value, str) else value
+        value = value.strip() if isinstance(value, str) else value
         if value not in (None, "", [], {}):
             return value
     return None
 
 
-def _phrase(row: Row, origin: Origin) -> str | None:
-    phrase = _first(row, _PHRASES)
-    return _path(_first(row, _ADDRESSES.get(origin, ()))) if phrase is None else str(phrase)
+def _phrases(row: Row, origin: Origin) -> list[str | None]:
+    """Each once; one that is None is to be drawn."""
+    if (phrase := _first(row, _PHRASES)) is not None:
+        return [str(phrase)]
+    addresses = [each for name in _ADDRESSES.get(origin, ()) for each in _several(row.get(name))]
+    return [*dict.fromkeys(path for each in addresses if (path := _path(each)))] or [None]
 
 
-def _path(address: Any) -> str | None:
-    one = address[0] if isinstance(address, list) else address
-    if not isinstance(one, str):
-        return None
-    # Several may stand in a cell; and bit.ly/abc is as good as https://bit.ly/abc.
-    one = one.replace(",", " ").replace("|", " ").split()[0]
+def _several(value: Any) -> Iterator[str]:
+    """Several addresses are a list, or stand in one cell."""
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, str):
+            yield from each.replace(",", " ").replace("|", " ").split()
+
+
+def _path(address: str) -> str:
     try:
-        return unquote(urlsplit(one if "//" in one else f"//{one}").path.strip("/")) or None
+        # bit.ly/abc is as good as https://bit.ly/abc.
+        return unquote(urlsplit(address if "//" in address else f"//{address}").path.strip("/"))
     except ValueError:
-        raise BadImport(f"{one[:80]!r} is not an address") from None
+        # No phrase is like this, so that it is refused by its name, and the link's other names are not.
+        return address
 
 
 def _tags(value: Any) -> tuple[str, ...]:
@@ -156,13 +170,17 @@ def _tags(value: Any) -> tuple[str, ...]:
 
 def _moment(value: Any) -> datetime | None:
     """Times without an offset are UTC in all of these files."""
-    if value is None:
+    text = str(value).strip()
+    if value is None or text.startswith(_NO_TIME):
         return None
     try:
-        moment = datetime.fromisoformat(str(value).strip())
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise BadImport(f"{str(value)[:40]!r} is not a time; write it like 2026-02-21T00:00:00Z") from None
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadImport(f"{text[:40]!r} is not a time; write it like 2026-02-21T00:00:00Z") from None
+    try:
+        return in_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except ValueError as error:
+        raise BadImport(f"{text[:40]!r} is out of bounds: {error}; correct it, or leave it out") from None
 
 
 def _number(value: Any) -> int | None:

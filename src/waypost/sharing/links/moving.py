@@ -15,6 +15,7 @@ from waypost.sharing.links.passwords import hash_in_thread
 from waypost.sharing.links.targets import place_page
 from waypost.sharing.links.terms import check_password
 from waypost.sharing.phrases.matching import fold_phrase, looks
+from waypost.sharing.phrases.vocabulary import Vocabularies
 
 _AT_A_TIME = 1000
 
@@ -41,8 +42,9 @@ class Report(msgspec.Struct):
 class Mover:
     """With `dry_run` everything is tried, and nothing kept."""
 
-    def __init__(self, author: Author, by: str, now: datetime, *, dry_run: bool) -> None:
+    def __init__(self, author: Author, vocabularies: Vocabularies, by: str, now: datetime, *, dry_run: bool) -> None:
         self._author = author
+        self._vocabularies = vocabularies
         self._by = by
         self._now = now
         self._dry_run = dry_run
@@ -60,17 +62,28 @@ class Mover:
     async def _prepare(self, line: Line) -> Link | None:
         draft = line.draft
         if draft is None:
-            self._refuse(line.number, None, line.error or NoPhraseFree())
+            self._refuse(line.number, line.phrase, line.error or NoPhraseFree())
             return None
         try:
             # The share link of a place leads to the place's page here, as it did where it comes from.
             inside = draft.place_id is not None and draft.target == place_page(draft.place_id)
             link = prepare(draft, self._author.rules, self._author.settings, self._now, inside=inside)
-            link = await self._with_password(link, draft)
+            link = await self._with_password(self._with_language(link, draft), draft)
         except TerminalError as error:
             self._refuse(line.number, draft.phrase, error)
             return None
         return msgspec.structs.replace(link, created_at=min(line.created_at or self._now, self._now))
+
+    def _with_language(self, link: Link, draft: Draft) -> Link:
+        """A phrase that was drawn elsewhere keeps its language and theme, as far as they are known here."""
+        words = self._vocabularies
+        if link.language is not None:
+            # One is to be drawn: told now, an unknown language is in the way of this link alone.
+            words.vocabulary(link.language, link.theme)
+            return link
+        language = draft.language if draft.language in words.languages else None
+        theme = draft.theme if language and draft.theme in words.themes(language) else None
+        return msgspec.structs.replace(link, language=language, theme=theme)
 
     async def _with_password(self, link: Link, draft: Draft) -> Link:
         if draft.password is None:
@@ -82,20 +95,21 @@ class Mover:
         for _ in range(DRAWS):
             if not links:
                 return
-            drawn = [(number, await self._author.with_phrase(link)) for number, link in links]
-            obstacles = await self._author.links.add_many([link for _, link in drawn], self._by, atomic=False)
-            links = []
-            for (number, link), obstacle in zip(drawn, obstacles, strict=True):
-                if obstacle is not None and link.language is not None:
-                    links.append((number, link))
+            named = [link if link.phrase else await self._author.with_phrase(link) for _, link in links]
+            obstacles = await self._author.links.add_many(named, self._by, atomic=False)
+            again = []
+            for (number, blank), link, obstacle in zip(links, named, obstacles, strict=True):
+                if obstacle is not None and not blank.phrase:
+                    again.append((number, blank))
                 else:
                     self._settle(number, link, obstacle)
+            links = again
         for number, _ in links:
             self._refuse(number, None, NoPhraseFree())
 
     async def _try(self, links: Sequence[tuple[int, Link]]) -> None:
         """All are added together with one that cannot be: then none is kept, and each has met what is in its way."""
-        chosen = [(number, link) for number, link in links if link.language is None]
+        chosen = [(number, link) for number, link in links if link.phrase]
         self.report.made += len(links) - len(chosen)
         if not chosen:
             return

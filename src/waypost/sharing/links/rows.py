@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from waypost.kernel.errors import AskedWrongly
+from waypost.sharing.links.exporting import unescape
 
 # Names of columns without case and separators, so that long_url is longUrl.
 Row = Mapping[str, Any]
@@ -58,7 +59,7 @@ def _named(columns: list[str], cells: list[str]) -> Row | BadImport:
         return BadImport(
             "there are more cells in this line than columns; put quotes around what has commas in it",
         )
-    return {name: cell for name, cell in zip(columns, cells, strict=False) if name != _NAMELESS}
+    return {name: unescape(cell.strip()) for name, cell in zip(columns, cells, strict=False) if name != _NAMELESS}
 
 
 def _from_json(text: str) -> Iterator[Numbered]:

@@ -1,0 +1,59 @@
+"""An export gets its name once it is complete, and nothing that was there before is lost to one that fails."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from support.processes import Processes
+
+TARGET = "https://example.org/page"
+OLD = "the backup of yesterday\n"
+
+
+@pytest.fixture
+def backup(processes: Processes) -> Path:
+    file = processes.folder / "links.ndjson"
+    file.write_text(OLD, encoding="utf-8")
+    file.chmod(0o600)
+    return file
+
+
+def phrases(text: str) -> list[str]:
+    return [msgspec.json.decode(line)["phrase"] for line in text.splitlines()]
+
+
+def test_an_old_file_survives_an_export_that_fails(processes: Processes, backup: Path) -> None:
+    before = sorted(processes.folder.iterdir())
+    failed = processes.run("link", "export", "--output", "links.ndjson", "--data", "nowhere")
+    assert failed.returncode != 0
+    assert backup.read_text(encoding="utf-8") == OLD
+    assert sorted(processes.folder.iterdir()) == before
+
+
+def test_an_old_file_is_replaced_by_a_whole_one_for_the_same_eyes(processes: Processes, backup: Path) -> None:
+    processes.run("link", "create", TARGET, "--phrase", "otter")
+    link = processes.folder / "latest"
+    link.symlink_to(backup.name)
+    before = sorted(processes.folder.iterdir())
+    assert processes.run("link", "export", "--output", "latest").returncode == 0
+    assert phrases(backup.read_text(encoding="utf-8")) == ["otter"]
+    assert (link.is_symlink(), backup.stat().st_mode & 0o777) == (True, 0o600)
+    assert sorted(processes.folder.iterdir()) == before
+
+
+def test_the_standard_output_takes_an_export_by_its_name_too(processes: Processes, backup: Path) -> None:
+    processes.run("link", "create", TARGET, "--phrase", "otter")
+    assert phrases(processes.run("link", "export", "--output", "/dev/stdout").stdout) == ["otter"]
+    with backup.open("w", encoding="utf-8") as file:
+        command = [sys.executable, "-m", "waypost", "link", "export", "--output", "/dev/stdout"]
+        subprocess.run(command, cwd=processes.folder, stdout=file, timeout=60, check=True)
+    assert phrases(backup.read_text(encoding="utf-8")) == ["otter"]
+
+
+def test_a_folder_that_takes_no_file_is_named(processes: Processes) -> None:
+    failed = processes.run("link", "export", "--output", "missing/links.ndjson")
+    assert (failed.returncode, "Traceback" in failed.stderr) == (1, False)
+    assert f"no file can be written in {processes.folder / 'missing'} (No such file or directory)" in failed.stderr

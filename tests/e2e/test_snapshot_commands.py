@@ -113,7 +113,7 @@ def test_exports_to_files_and_to_the_standard_output(processes: Processes, shelf
         ("--ndjson", "-", "--json"),
     ):
         assert processes.run("snapshot", "export", *wrong).returncode == 2
-    assert processes.run("snapshot", "export", "--ndjson", "no/such/folder").returncode == 1
+    assert processes.run("snapshot", "export", "--ndjson", "no/such/folder").returncode == 2
 
 
 def test_without_pyarrow_it_is_said_what_to_install(processes: Processes, shelf: Shelf) -> None:

@@ -1,13 +1,9 @@
 """The verbs `waypost link import` and `waypost link export`."""
 
 import asyncio
-import os
-import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -75,54 +71,18 @@ def export_links(load: Load, form: "FileFormat", output: Path | None) -> None:
 
     A file gets its name once it is complete: until then, what was there before stays.
     """
+    from waypost.adapters.exports.streams import whole_file
+
     settings = load()
     if output is None:
-        asyncio.run(_write(settings, form, sys.stdout))
+        asyncio.run(_write(settings, form, sys.stdout.buffer))
     else:
-        with _written_whole(output) as file:
+        with whole_file(output) as file:
             asyncio.run(_write(settings, form, file))
 
 
-async def _write(settings: "Settings", form: "FileFormat", file: TextIO) -> None:
+async def _write(settings: "Settings", form: "FileFormat", file: BinaryIO) -> None:
     from waypost.roles.moving import export_links as read
 
     async for part in read(settings, form):
-        file.write(part)
-
-
-@contextmanager
-def _written_whole(output: Path) -> Iterator[TextIO]:
-    """A file that cannot be written to its end leaves nothing behind, and an old one as it was."""
-    if _is_stream(output):
-        with output.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        return
-    # What a symbolic link leads to is replaced, not the link.
-    path = output.resolve()
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    begun = _begin(part)
-    try:
-        with begun:
-            if path.exists():
-                shutil.copymode(path, part)
-            yield begun
-            begun.flush()
-            os.fsync(begun.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _is_stream(path: Path) -> bool:
-    """A pipe or a device takes text as it comes; and so does /dev/stdout, even where that is a file."""
-    folder = path.parent.resolve()
-    return folder == Path("/dev") or folder.is_relative_to("/proc") or (path.exists() and not path.is_file())
-
-
-def _begin(part: Path) -> TextIO:
-    try:
-        return part.open("w", encoding="utf-8", newline="")
-    except OSError as error:
-        raise click.ClickException(
-            f"no file can be written in {part.parent} ({error.strerror}); choose another folder"
-        ) from None
+        file.write(part.encode())

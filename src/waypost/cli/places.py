@@ -74,7 +74,11 @@ def count(load: Load, *, as_json: bool) -> None:
 @click.option("--output", type=click.Path(path_type=Path), help="Write to this file instead of the standard output.")
 @with_settings
 def export(load: Load, output: Path | None) -> None:
-    """All places with their providers' records, one JSON document a line, ordered by external id."""
+    """All places with their providers' records, one JSON document a line, ordered by external id.
+
+    A file gets its name once it is complete: until then, what was there before stays.
+    """
+    from waypost.adapters.exports.streams import whole_file
     from waypost.cli.stores import with_stores
 
     async def write(stores: "Stores", file: BinaryIO) -> int:
@@ -87,7 +91,7 @@ def export(load: Load, output: Path | None) -> None:
     async def write_out(stores: "Stores") -> int:
         if output is None:
             return await write(stores, sys.stdout.buffer)
-        with output.open("wb") as file:
+        with whole_file(output) as file:
             return await write(stores, file)
 
     say(f"{with_stores(load(), write_out)} places")

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from zstandard import ZstdCompressor
+
+from waypost.kernel.errors import AskedWrongly
 
 STDOUT = "-"
 _LEVEL = 6
@@ -21,19 +24,45 @@ def open_output(target: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    path = Path(target)
-    # A pipe or a device takes bytes as they come, and cannot be replaced.
-    is_special = path.exists() and not path.is_file()
-    written = path if is_special else path.with_name(f".{path.name}.{os.getpid()}.part")
+    with whole_file(Path(target)) as plain, ExitStack() as stack:
+        yield _packing(Path(target), plain, stack)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """One that cannot be written to its end leaves nothing behind, and an old one as it was."""
+    if _is_stream(path):
+        with path.open("wb") as file:
+            yield file
+        return
+    # What a symbolic link leads to is replaced, not the link.
+    path = path.resolve()
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with ExitStack() as stack:
-            plain = stack.enter_context(written.open("wb"))
-            yield _packing(path, plain, stack)
-        if not is_special:
-            written.replace(path)
+        with _begin(part) as file:
+            if path.exists():
+                shutil.copymode(path, part)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
     finally:
-        if not is_special:
-            written.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
+
+
+def _begin(part: Path) -> BinaryIO:
+    try:
+        return part.open("wb")
+    except OSError as error:
+        raise AskedWrongly(
+            f"no file can be written in {part.parent} ({error.strerror}); choose another folder", parameter="output"
+        ) from None
+
+
+def _is_stream(path: Path) -> bool:
+    """A pipe or a device takes bytes as they come; and so does /dev/stdout, even where that is a file."""
+    folder = path.parent.resolve()
+    return folder == Path("/dev") or folder.is_relative_to("/proc") or (path.exists() and not path.is_file())
 
 
 def _packing(path: Path, plain: BinaryIO, stack: ExitStack) -> BinaryIO:

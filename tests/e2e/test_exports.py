@@ -25,9 +25,10 @@ def phrases(text: str) -> list[str]:
     return [msgspec.json.decode(line)["phrase"] for line in text.splitlines()]
 
 
-def test_an_old_file_survives_an_export_that_fails(processes: Processes, backup: Path) -> None:
+@pytest.mark.parametrize("things", ["link", "place"])
+def test_an_old_file_survives_an_export_that_fails(processes: Processes, backup: Path, things: str) -> None:
     before = sorted(processes.folder.iterdir())
-    failed = processes.run("link", "export", "--output", "links.ndjson", "--data", "nowhere")
+    failed = processes.run(things, "export", "--output", "links.ndjson", "--data", "nowhere")
     assert failed.returncode != 0
     assert backup.read_text(encoding="utf-8") == OLD
     assert sorted(processes.folder.iterdir()) == before
@@ -55,5 +56,5 @@ def test_the_standard_output_takes_an_export_by_its_name_too(processes: Processe
 
 def test_a_folder_that_takes_no_file_is_named(processes: Processes) -> None:
     failed = processes.run("link", "export", "--output", "missing/links.ndjson")
-    assert (failed.returncode, "Traceback" in failed.stderr) == (1, False)
+    assert (failed.returncode, "Traceback" in failed.stderr) == (2, False)
     assert f"no file can be written in {processes.folder / 'missing'} (No such file or directory)" in failed.stderr

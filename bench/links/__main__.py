@@ -18,7 +18,7 @@ from bench.links.creating import Created, measure_creation
 from bench.links.explanation import EXPLANATION
 from bench.links.filling import Filling
 from bench.links.following import check_targets, measure_following, visits_lost
-from bench.links.growth import measure_growth
+from bench.links.growth import Growth, measure_growth
 from bench.links.phrases import measure_phrases
 from bench.links.report import Results
 from bench.links.scale import Scale, small, whole
@@ -63,7 +63,7 @@ def main() -> None:
     parts += [report.growing(found), report.counting(found)]
     print("\n\n".join(parts))
     if not chosen.small:
-        _PICTURE.write_text(picture.draw(found.growth, _DRAWN), encoding="utf-8")
+        _PICTURE.write_text(picture.draw(_one_by_one(found.growth), _DRAWN), encoding="utf-8")
         _RESULTS.write_text(_document(parts, here, scale), encoding="utf-8")
         _say(f"written to {_RESULTS} and {_PICTURE}")
 
@@ -71,33 +71,49 @@ def main() -> None:
 async def _measure(scale: Scale, server: Server, folder: Path, core: int) -> Results:
     phrases = measure_phrases(scale.phrases)
     _say("a phrase: " + ", ".join(f"{language} {micros:.1f} us" for language, micros in phrases.items()))
-    both = await asyncio.to_thread(make_backends, server, folder)
     async with AsyncExitStack() as stack:
-        growing = {}
-        for backend in both:
-            stores = await stack.enter_async_context(backend.stores())
-            growing[backend.name] = Filling(backend, stores, sample=scale.asked), stores
-        growth = {count: await _grow(growing, count, scale) for count in scale.links}
-        samples = {name: filling.sample[: scale.followed] for name, (filling, _) in growing.items()}
+        backends = {
+            count: await asyncio.to_thread(make_backends, server, folder, f"links_{count}") for count in scale.links
+        }
+        growing = {count: await _fill(each, count, scale, stack) for count, each in backends.items()}
+        both, largest = backends[max(scale.links)], growing[max(scale.links)]
+        await _warm(largest)
+        growth = await measure_growth(growing, scale.times)
+        for count, found in growth.items():
+            _say(f"{count:,} links: " + ", ".join(f"{kind} {micros:.1f} us" for kind, micros in found.items()))
+        samples = {name: filling.sample[: scale.followed] for name, (filling, _) in largest.items()}
         followed, lost = await asyncio.to_thread(_follow, both, samples, server, folder, scale, core)
+        await _warm(largest)
         created = await asyncio.to_thread(_create, both, folder, scale, core)
         counting = {}
-        for name, (_, stores) in growing.items():
+        for name, (_, stores) in largest.items():
             counting[name] = await measure_statistics(stores.visits, scale.visits)
             _say(f"counts: {name} {counting[name].per_second:,.0f} visits/s")
     return Results(followed, lost, created, phrases, growth, counting)
 
 
-async def _grow(growing: Mapping[str, tuple[Filling, Stores]], count: int, scale: Scale) -> dict[str, float]:
-    """Microseconds by what is done, and where."""
-    found: dict[str, float] = {}
-    await asyncio.gather(*(filling.up_to(count) for filling, _ in growing.values()))
-    for name, (filling, stores) in growing.items():
-        for kind, micros in (await measure_growth(filling, stores, scale.times)).items():
-            # Drawing asks the store only now and then for numbers.
-            found["drawing" if kind == "drawing" else f"{kind}, {name}"] = micros
-    _say(f"{count:,} links: " + ", ".join(f"{kind} {micros:.1f} us" for kind, micros in found.items()))
-    return found
+async def _fill(
+    both: Sequence[Backend], count: int, scale: Scale, stack: AsyncExitStack
+) -> dict[str, tuple[Filling, Stores]]:
+    filled = {}
+    for backend in both:
+        stores = await stack.enter_async_context(backend.stores())
+        filled[backend.name] = Filling(backend, stores, sample=scale.asked), stores
+    await asyncio.gather(*(filling.fill(count) for filling, _ in filled.values()))
+    _say(f"{count:,} links are there")
+    return filled
+
+
+async def _warm(filled: Mapping[str, tuple[Filling, Stores]]) -> None:
+    for filling, _ in filled.values():
+        await filling.warm()
+
+
+def _one_by_one(growth: Growth) -> Growth:
+    """More lines than these could not be told apart."""
+    return {
+        count: {kind: each for kind, each in kinds.items() if "bulk" not in kind} for count, kinds in growth.items()
+    }
 
 
 def _follow(

@@ -38,15 +38,15 @@ class Backend:
             yield stores
 
 
-def make_backends(server: Server, folder: Path) -> list[Backend]:
+def make_backends(server: Server, folder: Path, name: str) -> list[Backend]:
     """Empty ones, with their tables."""
-    file = folder / "sqlite" / "waypost.db"
+    file = folder / name / "sqlite" / "waypost.db"
     found = [
         Backend("SQLite", f"sqlite:///{file}", file.parent),
-        Backend("PostgreSQL", server.new_database("links").client_url, folder / "postgres"),
+        Backend("PostgreSQL", server.new_database(name).client_url, folder / name / "postgres"),
     ]
     for each in found:
-        each.folder.mkdir()
+        each.folder.mkdir(parents=True)
         command = [executable, "-m", "waypost", "db", "migrate"]
         run(command, env=plain_environ(**each.settings), check=True, capture_output=True)
     return found

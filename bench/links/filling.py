@@ -30,6 +30,11 @@ _SECTIONS = ("news", "products/outdoor", "docs/v2/reference", "events", "blog/20
 _TAGS = tuple(f"campaign-{number}" for number in range(50))
 Write = Callable[[Sequence[Link]], Awaitable[None]]
 
+_PIECE = 16 * 1024 * 1024
+_PREWARM = (
+    "create extension if not exists pg_prewarm",
+    "select pg_prewarm(oid::regclass, 'read') from pg_class where relname ~ '^link' and relkind in ('r', 'i')",
+)
 _PRAGMAS = "pragma synchronous = off; pragma cache_size = -1000000; pragma temp_store = memory;"
 
 
@@ -43,12 +48,11 @@ class Filling:
         self._rng = random.Random(1)  # noqa: S311 - invents links, guards nothing
         self._wanted = sample
         self.count = 0
-        self._chosen: list[Link] = []
         self.sample: list[Link] = []
 
-    async def up_to(self, count: int) -> None:
+    async def fill(self, count: int) -> None:
         chosen: list[Link] = []
-        share = min(1.0, self._wanted / (count - self.count))
+        share = min(1.0, self._wanted / count)
         async with _writing(self._backend) as write:
             while self.count < count:
                 links = [await self._invent() for _ in range(min(_AT_ONCE, count - self.count))]
@@ -56,8 +60,15 @@ class Filling:
                 chosen += [link for link in links if self._rng.random() < share]
         await _vacuum(self._backend)
         # One that looks like another was not kept.
-        self._chosen += [link for link in chosen if await self._stores.links.get(link.id)]
-        self.sample = self._rng.sample(self._chosen, min(self._wanted, len(self._chosen)))
+        kept = [link for link in chosen if await self._stores.links.get(link.id)]
+        self.sample = self._rng.sample(kept, len(kept))
+
+    async def warm(self) -> None:
+        """Brings the store into the machine's memory, where that of a busy server is, and was until it was filled."""
+        if self._backend.is_sqlite:
+            await asyncio.to_thread(_read, self._backend.path)
+        else:
+            await _execute(self._backend, *_PREWARM)
 
     async def new_link(self) -> Link:
         """As the next one to be made."""
@@ -138,12 +149,22 @@ async def _vacuum(backend: Backend) -> None:
             connection.execute("analyze")
             connection.execute("pragma wal_checkpoint(truncate)")
     else:
-        connection = await asyncpg.connect(backend.url, command_timeout=3600)
-        try:
-            await connection.execute("vacuum (analyze) links")
-            await connection.execute("checkpoint")
-        finally:
-            await connection.close()
+        await _execute(backend, "vacuum (analyze) links", "checkpoint")
+
+
+async def _execute(backend: Backend, *statements: str) -> None:
+    connection = await asyncpg.connect(backend.url, command_timeout=3600)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def _read(path: Path) -> None:
+    with path.open("rb") as file:
+        while file.read(_PIECE):
+            pass
 
 
 def _plain(value: Any) -> Any:

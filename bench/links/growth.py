@@ -1,28 +1,40 @@
-"""What links cost as they become more, without HTTP: looking a phrase up in the store, drawing one, making a link."""
+"""What links cost as they become more, without HTTP: looking a phrase up in the store, drawing one, making links."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from statistics import median
-from typing import Literal, get_args
 
 from bench.links.filling import Filling
 from waypost.bootstrap.stores import Stores
 
-Growing = Literal["look-up", "drawing", "creation"]
-GROWING: tuple[Growing, ...] = get_args(Growing)
-_ROUNDS = 5
+ROUNDS = 5
 
-# Microseconds, by the number of links.
+# Microseconds by what is done, and where, by the number of links.
 Growth = dict[int, dict[str, float]]
+# Stores of the same links but for their number, by that and by the name of their backend.
+Growing = Mapping[int, Mapping[str, tuple[Filling, Stores]]]
 
 
-async def measure_growth(filling: Filling, stores: Stores, times: int) -> dict[Growing, float]:
-    """Microseconds; each phrase is looked up once, so that nothing but the store itself can remember it."""
-    phrases = [link.phrase for link in filling.sample]
-    rounds = [phrases[start : start + times] for start in range(0, _ROUNDS * times, times)]
-    looked = [await _mean(stores.links.find, each) for each in rounds if each]
-    drawn = [await _mean(lambda _: filling.draw(), range(times)) for _ in range(_ROUNDS)]
-    return {"look-up": median(looked), "drawing": median(drawn), "creation": await _create(filling, stores, times)}
+async def measure_growth(growing: Growing, times: int) -> Growth:
+    """In turns, each the middle of its rounds: a machine that becomes slower does so for few and for many."""
+    found: dict[int, dict[str, list[float]]] = {count: defaultdict(list) for count in growing}
+    for number in range(ROUNDS):
+        for count, backends in growing.items():
+            for name, (filling, stores) in backends.items():
+                async for kind, micros in _measure(filling, stores, slice(number * times, (number + 1) * times)):
+                    # Drawing asks the store only now and then for numbers.
+                    found[count]["drawing" if kind == "drawing" else f"{kind}, {name}"].append(micros)
+    return {count: {kind: median(each) for kind, each in kinds.items()} for count, kinds in found.items()}
+
+
+async def _measure(filling: Filling, stores: Stores, part: slice) -> AsyncIterator[tuple[str, float]]:
+    """Each phrase is looked up once, so that nothing but the store itself can remember it."""
+    times = part.stop - part.start
+    yield "look-up", await _mean(stores.links.find, [link.phrase for link in filling.sample[part]])
+    yield "drawing", await _mean(lambda _: filling.draw(), range(times))
+    yield "creation", await _create(filling, stores, times)
+    yield "creation in bulk", await _create_many(filling, stores, times)
 
 
 async def _mean(ask: Callable[..., Awaitable[object]], asked: Sequence[object]) -> float:
@@ -41,3 +53,11 @@ async def _create(filling: Filling, stores: Stores, times: int) -> float:
         await stores.links.add(link, "bench")
         taken.append(time.perf_counter() - began)
     return median(taken) * 1e6
+
+
+async def _create_many(filling: Filling, stores: Stores, count: int) -> float:
+    """All in one transaction."""
+    began = time.perf_counter()
+    links = [await filling.new_link() for _ in range(count)]
+    await stores.links.add_many(links, "bench", atomic=False)
+    return (time.perf_counter() - began) / count * 1e6

@@ -281,6 +281,17 @@ def test_nobody_waits_for_a_source_that_failed_as_long_as_there_is_something_to_
     with_cache(work)
 
 
+def test_a_source_that_failed_long_ago_is_asked_before_something_old_is_given() -> None:
+    async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
+        await cache.get("apple")
+        shelf.fails, shelf.now = StoreTrouble("away"), 20
+        assert await cache.get("apple") == "red"
+        shelf.fails, shelf.values["apple"], shelf.now = None, "green", 36
+        assert await cache.get("apple") == "green"
+
+    with_cache(work)
+
+
 def test_a_source_that_does_not_answer_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_LOAD_SECONDS", 0.01)
 

@@ -99,6 +99,9 @@ class Connection(HttpToolsProtocol):
         else:
             super().send_400_response(msg)
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Whoever asks for another protocol is answered in this one; our logs are not theirs to fill."""
+
     def _refuse_head(self) -> None:
         # Nothing may stand between the parts of another answer: whoever waits for one learns it from the end.
         last: RequestResponseCycle | None = self.cycle

@@ -4,6 +4,7 @@ What is asked for again and again is renewed before it is stale, many at a time,
 """
 
 import asyncio
+import math
 import random
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
@@ -18,6 +19,8 @@ _JITTER = 0.1
 _LOAD_SECONDS = 5.0
 # A source that has just failed is left alone for this long, as far as there is something to give.
 _PAUSE_SECONDS = 1.0
+# After this long it may be well again: longer than a pause and a question that is not answered.
+_FAILED_SECONDS = 15.0
 _TRIES = 5
 # Whoever is asked for in the last part of its freshness is renewed.
 _LAST_PART = 0.3
@@ -64,8 +67,8 @@ class MemoryCache(Generic[Key, Value]):
         self._flights: dict[Key, _Flight[Key, Value]] = {}
         # Also those that nobody should join any more.
         self._flying: set[_Flight[Key, Value]] = set()
-        # While the source does not answer.
-        self._failed_at: float | None = None
+        # Since then the source has not answered.
+        self._failed_at = -math.inf
         self._due: deque[Key] = deque()
         self._renewing: asyncio.Task[None] | None = None
 
@@ -86,7 +89,7 @@ class MemoryCache(Generic[Key, Value]):
             entry, now = self._entries.get(key), self._clock()
             if entry is not None and now < entry.soft:
                 return self.hit(key, now)
-            if entry is not None and now < entry.hard and self._failed_at is not None:
+            if entry is not None and now < entry.hard and now - self._failed_at < _FAILED_SECONDS:
                 return self._stale(key, entry, now)
             flight = self._flights.get(key) or self._depart([key])
             try:
@@ -141,7 +144,7 @@ class MemoryCache(Generic[Key, Value]):
     async def _fly(self, keys: Sequence[Key], flight: _Flight[Key, Value]) -> dict[Key, Value | None]:
         try:
             answers = dict(zip(keys, await self._ask(keys), strict=True))
-            self._failed_at = None
+            self._failed_at = -math.inf
         except TransientError:
             self._failed_at = self._clock()
             raise
@@ -167,7 +170,7 @@ class MemoryCache(Generic[Key, Value]):
     def _stale(self, key: Key, entry: _Entry[Value], now: float) -> Value | None:
         """Nobody waits for a source that failed: whether it is back is asked beside the answers."""
         entry.soft = entry.due = min(now + _PAUSE_SECONDS, entry.hard)
-        if self._failed_at is not None and now - self._failed_at >= _PAUSE_SECONDS:
+        if now - self._failed_at >= _PAUSE_SECONDS:
             self._renew(key, entry)
         return entry.value
 

@@ -31,7 +31,8 @@ async def measure_growth(growing: Growing, times: int) -> Growth:
 async def _measure(filling: Filling, stores: Stores, part: slice) -> AsyncIterator[tuple[str, float]]:
     """Each phrase is looked up once, so that nothing but the store itself can remember it."""
     times = part.stop - part.start
-    yield "look-up", await _mean(stores.links.find, [link.phrase for link in filling.sample[part]])
+    if phrases := [link.phrase for link in filling.sample[part]]:
+        yield "look-up", await _mean(stores.links.find, phrases)
     yield "drawing", await _mean(lambda _: filling.draw(), range(times))
     yield "creation", await _create(filling, stores, times)
     yield "creation in bulk", await _create_many(filling, stores, times)

@@ -1,13 +1,11 @@
 """An export gets its name once it is complete, and nothing that was there before is lost to one that fails."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from support.processes import Processes
+from support.processes import Processes, obey_permissions
 
 TARGET = "https://example.org/page"
 OLD = "the backup of yesterday\n"
@@ -49,8 +47,7 @@ def test_the_standard_output_takes_an_export_by_its_name_too(processes: Processe
     processes.run("link", "create", TARGET, "--phrase", "otter")
     assert phrases(processes.run("link", "export", "--output", "/dev/stdout").stdout) == ["otter"]
     with backup.open("w", encoding="utf-8") as file:
-        command = [sys.executable, "-m", "waypost", "link", "export", "--output", "/dev/stdout"]
-        subprocess.run(command, cwd=processes.folder, stdout=file, timeout=60, check=True)
+        processes.run("link", "export", "--output", "/dev/stdout", stdout=file)
     assert phrases(backup.read_text(encoding="utf-8")) == ["otter"]
 
 
@@ -58,3 +55,13 @@ def test_a_folder_that_takes_no_file_is_named(processes: Processes) -> None:
     failed = processes.run("link", "export", "--output", "missing/links.ndjson")
     assert (failed.returncode, "Traceback" in failed.stderr) == (2, False)
     assert f"no file can be written in {processes.folder / 'missing'} (No such file or directory)" in failed.stderr
+    (processes.folder / "file").touch()
+    failed = processes.run("link", "export", "--output", "file/links.ndjson")
+    assert (failed.returncode, "(Not a directory); choose another folder" in failed.stderr) == (2, True)
+
+
+def test_a_file_that_is_protected_is_left_as_it_was(processes: Processes, backup: Path) -> None:
+    backup.chmod(0o400)
+    failed = processes.run("link", "export", "--output", backup.name, preexec=obey_permissions)
+    assert (failed.returncode, f"{backup} is write-protected" in failed.stderr) == (2, True)
+    assert backup.read_text(encoding="utf-8") == OLD

@@ -103,13 +103,15 @@ class Processes:
         *arguments: str,
         env: Mapping[str, str] | None = None,
         preexec: Callable[[], None] | None = None,
+        stdout: IO[str] | int = subprocess.PIPE,
     ) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             [sys.executable, "-m", "waypost", *arguments],
             cwd=self.folder,
             env=self._environment(env),
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
             text=True,
             timeout=_PATIENCE,
             check=False,

@@ -258,6 +258,35 @@ def test_a_source_that_failed_is_left_alone_for_a_moment() -> None:
     with_cache(work)
 
 
+def test_a_source_that_failed_is_not_asked_for_what_is_still_fresh() -> None:
+    async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
+        for key in ("apple", "banana"):
+            await cache.get(key)
+        shelf.fails, shelf.now = StoreTrouble("away"), 8
+        with pytest.raises(StoreTrouble):
+            await cache.get("cherry")
+        shelf.asked.clear()
+        for now in (8.0, 8.9, 9.0, 9.1):
+            shelf.now = now
+            assert (cache.hit("apple", now), cache.hit("banana", now)) == ("red", "yellow")
+            await turns()
+        assert shelf.asked == ["apple banana"]
+
+    with_cache(work)
+
+
+def test_a_source_that_is_well_again_is_believed_before_what_is_old() -> None:
+    async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
+        await cache.get("apple")
+        shelf.fails, shelf.now = StoreTrouble("away"), 20
+        with pytest.raises(StoreTrouble):
+            await cache.get("cherry")
+        shelf.fails, shelf.values["apple"], shelf.now = None, "green", 21
+        assert await cache.get("apple") == "green"
+
+    with_cache(work)
+
+
 def test_nobody_waits_for_a_source_that_failed_as_long_as_there_is_something_to_give() -> None:
     async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
         await cache.get("apple")
@@ -267,9 +296,7 @@ def test_nobody_waits_for_a_source_that_failed_as_long_as_there_is_something_to_
         shelf.gate.clear()
         for now in (20, 21, 22, 30):
             shelf.now = now
-            assert await cache.get("apple") == "red"
-            assert await cache.get("banana") == "yellow"
-            await turns()
+            assert list(await asyncio.gather(cache.get("apple"), cache.get("banana"))) == ["red", "yellow"]
         assert shelf.asked == ["apple", "banana", "apple", "apple banana"]
         shelf.fails, shelf.values["apple"], shelf.now = None, "green", 50
         shelf.gate.set()

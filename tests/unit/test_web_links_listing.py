@@ -124,6 +124,7 @@ async def test_nobody_lists_links_without_a_key_elsewhere(tmp_path: Path) -> Non
         ("cursor=", "cursor"),
         ("cursor=1", "cursor"),
         ("cursor=999999999999999999.x", "cursor"),
+        ("cursor=-99999999999999999.x", "cursor"),
         ("cursor=1.%27or%201", "cursor"),
         ("q=", "q"),
         ("q=%00", "q"),

@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -36,11 +36,13 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             yield file
         return
     # What a symbolic link leads to is replaced, not the link.
-    path = path.resolve()
+    path = Path(os.path.realpath(path))
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    begun = _begin(part, path)
     try:
-        with _begin(part) as file:
+        with begun as file:
             if path.exists():
+                _same_owner(path, part)
                 shutil.copymode(path, part)
             yield file
             file.flush()
@@ -50,7 +52,9 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def _begin(part: Path) -> BinaryIO:
+def _begin(part: Path, path: Path) -> BinaryIO:
+    if path.exists() and not os.access(path, os.W_OK):
+        raise AskedWrongly(f"{path} is write-protected; choose another file", parameter="output")
     try:
         return part.open("wb")
     except OSError as error:
@@ -59,9 +63,16 @@ def _begin(part: Path) -> BinaryIO:
         ) from None
 
 
+def _same_owner(path: Path, part: Path) -> None:
+    """As far as we may: an administrator's backup of somebody's file remains that person's."""
+    found = path.stat()
+    with suppress(PermissionError):
+        os.chown(part, found.st_uid, found.st_gid)
+
+
 def _is_stream(path: Path) -> bool:
     """A pipe or a device takes bytes as they come; and so does /dev/stdout, even where that is a file."""
-    folder = path.parent.resolve()
+    folder = Path(os.path.realpath(path.parent))
     return folder == Path("/dev") or folder.is_relative_to("/proc") or (path.exists() and not path.is_file())
 
 

@@ -6,8 +6,9 @@ What is asked for again and again is renewed before it is stale, many at a time,
 import asyncio
 import math
 import random
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Generic
 
 from waypost.kernel.clock import monotonic
@@ -21,6 +22,8 @@ _LOAD_SECONDS = 5.0
 _PAUSE_SECONDS = 1.0
 # After this long it may be well again: longer than a pause and a question that is not answered.
 _FAILED_SECONDS = 15.0
+# Until then, it is asked before something old is given, and this is how long it has to answer.
+_PATIENCE_SECONDS = 0.05
 _TRIES = 5
 # Whoever is asked for in the last part of its freshness is renewed.
 _LAST_PART = 0.3
@@ -69,7 +72,8 @@ class MemoryCache(Generic[Key, Value]):
         self._flying: set[_Flight[Key, Value]] = set()
         # Since then the source has not answered.
         self._failed_at = -math.inf
-        self._due: deque[Key] = deque()
+        # Each once, in the order in which they were asked for.
+        self._due: dict[Key, None] = {}
         self._renewing: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
@@ -79,7 +83,7 @@ class MemoryCache(Generic[Key, Value]):
         entry = self._entries.get(key)
         if entry is None or entry.soft <= now:
             return None
-        if entry.due <= now:
+        if entry.due <= now and now - self._failed_at >= _PAUSE_SECONDS:
             self._renew(key, entry)
         self._entries.move_to_end(key)
         return entry.value
@@ -90,16 +94,19 @@ class MemoryCache(Generic[Key, Value]):
             if entry is not None and now < entry.soft:
                 return self.hit(key, now)
             if entry is not None and now < entry.hard and now - self._failed_at < _FAILED_SECONDS:
-                return self._stale(key, entry, now)
+                await self._try_again(key, entry, now)
+                if self._entries.get(key) is entry:
+                    return self._stale(entry)
+                continue
             flight = self._flights.get(key) or self._depart([key])
             try:
                 # Whoever came first may go away; the others still want to know.
                 found = await asyncio.shield(flight.task)
             except TransientError:
-                entry, now = self._entries.get(key), self._clock()
-                if entry is None or entry.hard <= now:
+                entry = self._entries.get(key)
+                if entry is None or entry.hard <= self._clock():
                     raise
-                return self._stale(key, entry, now)
+                return self._stale(entry)
             if key not in flight.void:
                 return found[key]
         raise StoreTrouble(f"it changed {_TRIES} times while it was read; try again")
@@ -115,18 +122,26 @@ class MemoryCache(Generic[Key, Value]):
         for flight in self._flying:
             flight.heard.add(tag)
 
-    def _renew(self, key: Key, entry: _Entry[Value]) -> None:
+    async def _try_again(self, key: Key, entry: _Entry[Value], now: float) -> None:
+        """A source that is well again answers in time; one that hangs holds nobody up."""
+        if now - self._failed_at >= _PAUSE_SECONDS:
+            await asyncio.wait({self._renew(key, entry)}, timeout=_PATIENCE_SECONDS)
+
+    def _renew(self, key: Key, entry: _Entry[Value]) -> "asyncio.Task[None]":
         # Once: if it fails, the next who comes too late asks.
         entry.due = entry.soft
-        self._due.append(key)
+        self._due[key] = None
         if self._renewing is None:
             self._renewing = asyncio.create_task(self._renew_all())
             self._renewing.add_done_callback(_look_at_error)
+        return self._renewing
 
     async def _renew_all(self) -> None:
         try:
             while self._due:
-                some = dict.fromkeys(self._due.popleft() for _ in range(min(len(self._due), _RENEWED_AT_ONCE)))
+                some = tuple(islice(self._due, _RENEWED_AT_ONCE))
+                for key in some:
+                    del self._due[key]
                 if keys := [key for key in some if key in self._entries and key not in self._flights]:
                     await self._depart(keys).task
         finally:
@@ -167,11 +182,8 @@ class MemoryCache(Generic[Key, Value]):
         except TimeoutError:
             raise StoreTrouble(f"the store did not answer within {_LOAD_SECONDS:.0f} s; try again") from None
 
-    def _stale(self, key: Key, entry: _Entry[Value], now: float) -> Value | None:
-        """Nobody waits for a source that failed: whether it is back is asked beside the answers."""
-        entry.soft = entry.due = min(now + _PAUSE_SECONDS, entry.hard)
-        if now - self._failed_at >= _PAUSE_SECONDS:
-            self._renew(key, entry)
+    def _stale(self, entry: _Entry[Value]) -> Value | None:
+        entry.soft = entry.due = min(self._clock() + _PAUSE_SECONDS, entry.hard)
         return entry.value
 
     def _keep(self, key: Key, loaded: Loaded[Value]) -> None:

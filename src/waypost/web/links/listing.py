@@ -22,7 +22,7 @@ from waypost.web.routing import readable
 MOST = 1000
 _DEFAULT = 100
 # When the last link of a page was made, in microseconds, and its id.
-_CURSOR = re.compile(r"(-?[0-9]{1,17})\.([0-9a-z-]{1,64})", re.ASCII)
+_CURSOR = re.compile(r"(-?[0-9]{1,16}|[0-9]{17})\.([0-9a-z-]{1,64})", re.ASCII)
 
 
 def _text(text: str) -> str:
@@ -55,7 +55,7 @@ _TAKEN = Parameters(
     Parameter(
         "cursor",
         "where the page begins; take it from `next`",
-        {"type": "string", "pattern": "^[0-9]{1,17}\\.[0-9a-z-]{1,64}$"},
+        {"type": "string", "pattern": f"^{_CURSOR.pattern}$"},
         _position,
     ),
 )

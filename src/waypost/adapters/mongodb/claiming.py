@@ -129,9 +129,9 @@ class Claims:
             leases = await self._leased(ids, first)
         except ConnectionFailure:
             # The driver does not retry an update of many; but whatever it did bears our fences, so that we can look.
-            leases = await self._leased(ids, first)
+            leases = await self._leased_after_all(ids, first)
         except _Held:
-            leases = await self._leased(ids, first)
+            leases = await self._leased_after_all(ids, first)
             if len(ids) == 1 and not leases:
                 raise
             taken = {each.job_id for each in leases}
@@ -145,9 +145,16 @@ class Claims:
             )
         return [to_lease(leased)] if leased else []
 
+    async def _leased_after_all(self, ids: Sequence[str], first: int) -> list[Lease]:
+        """By an update whose answer did not come in time, as on a slow disk.
+
+        It may not be safe yet, and a read does not see it until then; a write of what is there already waits for that.
+        """
+        await self._jobs.update_many(_ours(ids, first), {"$set": {"status": "leased"}}, hint="_id_")
+        return await self._leased(ids, first)
+
     async def _leased(self, ids: Sequence[str], first: int) -> list[Lease]:
-        ours: Document = {"_id": {"$in": ids}, "status": "leased", "fence": {"$gte": first, "$lt": first + len(ids)}}
-        return [to_lease(job) async for job in self._jobs.find(ours, LEASE_FIELDS, hint="_id_")]
+        return [to_lease(job) async for job in self._jobs.find(_ours(ids, first), LEASE_FIELDS, hint="_id_")]
 
     async def _lease_each(self, ids: Sequence[str], owner: str, lease: float, max_attempts: int) -> list[Lease]:
         """One by one, without those that are held."""
@@ -176,3 +183,7 @@ class Claims:
             self._fences = range(int(counter["last"]) - block + 1, int(counter["last"]) + 1)
         first, self._fences = self._fences[0], self._fences[count:]
         return first
+
+
+def _ours(ids: Sequence[str], first: int) -> Document:
+    return {"_id": {"$in": ids}, "status": "leased", "fence": {"$gte": first, "$lt": first + len(ids)}}

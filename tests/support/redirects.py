@@ -96,7 +96,7 @@ async def host(
         visits: list[Visit] = []
         redirects = Redirects(
             links=links,
-            cache=KnownLinks(links, settings.redirect),
+            cache=KnownLinks(links, settings.redirect, blocked=settings.sharing.blocked_hosts),
             observer=Observer(keys),
             record=visits.append,
             record_line=lambda line: visits.append(msgspec.json.decode(line, type=Visit)),

@@ -157,6 +157,21 @@ async def test_a_link_that_has_ended_leads_nowhere(links: Host, ended: dict[str,
     assert links.visits == []
 
 
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("https://evil.example/", 410),
+        ("http://a.EVIL.example.:8080/x", 410),
+        ("https://notevil.example/", 302),
+        ("/collections/places/items/evil.example", 302),
+    ],
+)
+async def test_a_host_that_is_blocked_later_ends_older_links(tmp_path: Path, target: str, status: int) -> None:
+    async with host(tmp_path, flags={"links.blocked_hosts": "evil.example"}) as links:
+        await links.add(target=target)
+        assert (await links.get("/gently-golden-otter")).status_code == status
+
+
 async def test_an_ended_link_ends_at_once_in_this_process(links: Host) -> None:
     link = await links.add()
     assert (await links.get("/GentlyGoldenOtter")).status_code == 302

@@ -87,7 +87,7 @@ async def redirects_part(settings: Settings, stores: Stores) -> AsyncIterator[Re
     async with counting(settings, stores) as counted:
         yield Redirects(
             links=stores.links,
-            cache=KnownLinks(stores.links, settings.redirect, settings.web.public_url),
+            cache=KnownLinks(stores.links, settings.redirect, settings.web.public_url, settings.sharing.blocked_hosts),
             observer=counted.observer,
             record=counted.shipper.record,
             record_line=counted.shipper.record_line,

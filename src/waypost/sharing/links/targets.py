@@ -40,6 +40,15 @@ def is_own_page(target: str) -> bool:
     return target.startswith("/")
 
 
+def is_blocked(target: str, hosts: Iterable[str]) -> bool:
+    """Whether a target that was once allowed leads to one of these hosts, or below one."""
+    try:
+        name = str(_read_host(_split(target)))
+    except TargetRefused:
+        return False
+    return any(is_below(name, host) for host in hosts)
+
+
 @dataclass(frozen=True)
 class TargetRules:
     """`own` are our host names and addresses, in the one spelling that `read_host` gives; so are those blocked."""

@@ -11,7 +11,7 @@ from waypost.scaling.caching.cache import Cache, Lifetimes, Loaded
 from waypost.scaling.caching.memory import MemoryCache
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import LinkStore
-from waypost.sharing.links.targets import is_own_page
+from waypost.sharing.links.targets import is_blocked, is_own_page
 from waypost.sharing.phrases.matching import fold_phrase, is_phrase
 from waypost.web.heads import Head, new_head
 from waypost.web.settings import RedirectSettings
@@ -61,9 +61,14 @@ def redirect_head(link: Link, target: str, settings: RedirectSettings) -> Head:
 class KnownLinks:
     """By what was typed: each spelling of a phrase is kept by itself, so that none has to be folded to be found."""
 
-    def __init__(self, links: LinkStore, settings: RedirectSettings, public_url: str = "") -> None:
-        """`public_url` is where pages of our own are; without it, where links are followed."""
+    def __init__(
+        self, links: LinkStore, settings: RedirectSettings, public_url: str = "", blocked: frozenset[str] = frozenset()
+    ) -> None:
+        """`public_url` is where pages of our own are; without it, where links are followed. No link leads to hosts that
+        are blocked, though it may have been made before they were.
+        """
         self._links = links
+        self._blocked = blocked
         self._public_url = public_url.rstrip("/")
         self._settings = settings
         lifetimes = Lifetimes(settings.fresh, settings.kept, settings.unknown)
@@ -90,4 +95,6 @@ class KnownLinks:
     def _known(self, link: Link, typed: bytes) -> Known:
         if is_own_page(link.target):
             link = msgspec.structs.replace(link, target=self._public_url + link.target)
+        elif self._blocked and is_blocked(link.target, self._blocked):
+            link = msgspec.structs.replace(link, disabled=True)
         return Known(link, typed, self._settings)

@@ -8,7 +8,7 @@ from statistics import median
 from bench.links.filling import Filling
 from waypost.bootstrap.stores import Stores
 
-ROUNDS = 5
+ROUNDS = 3
 
 # Microseconds by what is done, and where, by the number of links.
 Growth = dict[int, dict[str, float]]
@@ -22,6 +22,7 @@ async def measure_growth(growing: Growing, times: int) -> Growth:
     for number in range(ROUNDS):
         for count, backends in growing.items():
             for name, (filling, stores) in backends.items():
+                await filling.warm()
                 async for kind, micros in _measure(filling, stores, slice(number * times, (number + 1) * times)):
                     # Drawing asks the store only now and then for numbers.
                     found[count]["drawing" if kind == "drawing" else f"{kind}, {name}"].append(micros)

@@ -198,7 +198,7 @@ def routes_of(routes: Sequence[BaseRoute]) -> Iterator[str]:
             yield from routes_of(router.routes)
         elif isinstance(route, Route):
             for method in (route.methods or set()) - {"HEAD"}:
-                yield f"`{method} {route.path.replace(':path}', '}')}`"
+                yield f"`{method} {route.path_format}`"
 
 
 def test_every_route_is_documented(tmp_path: Path) -> None:

@@ -60,6 +60,11 @@ def test_a_folder_that_takes_no_file_is_named(processes: Processes) -> None:
     assert (failed.returncode, "(Not a directory); choose another folder" in failed.stderr) == (2, True)
 
 
+def test_a_name_that_is_no_file_to_write_is_refused(processes: Processes) -> None:
+    failed = processes.run("link", "export", "--output", ".")
+    assert (failed.returncode, "is a folder; name a file in it" in failed.stderr) == (2, True)
+
+
 def test_a_file_that_is_protected_is_left_as_it_was(processes: Processes, backup: Path) -> None:
     backup.chmod(0o400)
     failed = processes.run("link", "export", "--output", backup.name, preexec=obey_permissions)

@@ -296,6 +296,14 @@ def test_paths_that_lead_nowhere_are_told(tmp_path: Path) -> None:
         source(tmp_path, paths=["places.csv", "misspelt.csv"]).plan(Scope(), DAY)
 
 
+def test_a_file_that_cannot_be_read_keeps_no_other_from_being_imported(tmp_path: Path) -> None:
+    write(tmp_path, "a.csv", b"")
+    with pytest.raises(FileUnusable, match=r"a\.csv is damaged or incomplete: it has no column id.*; it has none"):
+        asyncio.run(source(tmp_path, paths=["*.csv"]).check())
+    write(tmp_path, "b.csv", csv_text(ROWS))
+    asyncio.run(source(tmp_path, paths=["*.csv"]).check())
+
+
 def test_a_format_that_no_name_tells_has_to_be_given(tmp_path: Path) -> None:
     write(tmp_path, "places.dat.gz", gzip.compress(ndjson(ROWS)))
     with pytest.raises(FileUnusable, match="does not tell its format"):

@@ -550,6 +550,16 @@ WRONG = [
     ('[auth]\nvalue = "hunter2"', "names no variable"),
     ('[auth]\nkey = "hunter2"', r"there is no key auth\.key; there is header, value, variable"),
     ("params = { a = [1] }", "params"),
+    (
+        'url = "http://x/?page=1&a=1&a=2"\n[pagination]\nkind = "page"\nparameter = "page"',
+        "page is in url and in pagination.parameter",
+    ),
+    ('params = { p = 3 }\n[pagination]\nkind = "page"\nparameter = "p"', "p is in params and in pagination.parameter"),
+    (
+        '[pagination]\nkind = "page"\nparameter = "p"\nsize_parameter = "p"',
+        "p is in pagination.parameter and in pagination.size_parameter",
+    ),
+    ('[scope]\nsince = "u"\nuntil = "u"', "u is in scope.since and in scope.until"),
 ]
 
 
@@ -566,6 +576,11 @@ def test_a_file_that_makes_no_sense_is_told_by_its_key(text: str, reason: str) -
     ("fields", "reason"),
     [
         ('[fields]\nid = "id"', "either lat and lon, or coordinates"),
+        (
+            '[fields]\nid = "id"\nlat = "a"\nlon = "b"\nupdated_at = { path = "u", format = "%Q" }',
+            "fields.updated_at.format: 'Q' is a bad directive",
+        ),
+        ('[fields]\nid = "id"\nlat = "a"\nlon = "b"\nupdated_at = { path = "u", format = "%d%" }', "stray %"),
         ('[fields]\nlat = "a"\nlon = "b"', "fields.id is missing"),
         ('[fields]\nid = "id"\nlat = "a"\nlong = "b"', r"fields has no long; .*Did you mean lon\?"),
         (

@@ -432,3 +432,15 @@ def test_a_key_that_no_header_can_carry_is_refused(value: str) -> None:
         access(value)
     with pytest.raises(SettingError, match="not the name of a header"):
         Access("X Key", Secret("a"), "B")
+
+
+def test_an_answer_that_repeats_our_key_does_not_have_it() -> None:
+    sent = f'[{{"id": 1, "echo": "Token {KEY}", "name": "{KEY}!"}}]'.encode()
+    answer, _ = ask(http(sent), work=get)
+    assert answer.body == b'[{"id": 1, "echo": "***", "name": "***!"}]'
+
+
+@pytest.mark.parametrize("key", ["lamp", "12345678"])
+def test_what_may_be_anything_is_left_in_an_answer(key: str) -> None:
+    body = b'[{"id": 12345678, "name": "lamp"}]'
+    assert Access("X-Key", Secret(key), "LIGHTS_KEY").hide_in(body) == body

@@ -137,6 +137,40 @@ def test_a_new_generation_goes_into_service_under_answers_on_their_way(tmp_path:
     assert live.generation.count == 4
 
 
+def mapped(folder: Path) -> list[str]:
+    """Files below a folder that this process has in its memory, though they were taken away."""
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    return [line for line in maps if str(folder) in line and line.endswith("(deleted)")]
+
+
+def test_a_generation_that_was_taken_away_takes_no_room_on_the_disk(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path)
+    live = LiveGeneration(shelf)
+    names = []
+    for count in range(1, 4):
+        names.append(build(places(count), tmp_path, now=NOW + timedelta(hours=count)).generation)
+        live.refresh()
+    assert all(live.kept(name) for name in names)
+    shelf.prune(1, grace=0)
+    assert mapped(tmp_path)
+    assert not live.refresh()
+    assert [name for name in names if live.kept(name)] == names[2:]
+    assert mapped(tmp_path) == []
+
+
+def test_whoever_asks_a_generation_has_it_however_many_others_are_asked(tmp_path: Path) -> None:
+    names = [build(places(count), tmp_path, now=NOW + timedelta(hours=count)).generation for count in range(1, 6)]
+    live = LiveGeneration(Shelf(tmp_path))
+    first = live.keep(names[0])
+    assert first
+    for name in names[1:]:
+        assert live.keep(name)
+    assert live.kept(names[0]) is live.keep(names[0]) is first
+    del first
+    assert live.kept(names[0]) is None
+    assert live.keep("20251115T091500Z-00000000") is None
+
+
 def test_a_generation_that_cannot_be_opened_leaves_the_old_one_in_service(tmp_path: Path) -> None:
     build(places(3), tmp_path, now=NOW)
     live = LiveGeneration(Shelf(tmp_path))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from starlette.types import ASGIApp
 
@@ -14,6 +15,7 @@ from waypost.serving.building.builder import build
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import Places, make_app
 from waypost.web.guard import WriteGuard
+from waypost.web.places import api
 
 NOW = datetime(2026, 2, 21, tzinfo=UTC)
 MOST = 3
@@ -60,6 +62,38 @@ def test_a_place_is_found_by_its_id_and_by_the_providers(app: ASGIApp, route: st
     assert feature["geometry"] == {"type": "Point", "coordinates": [10.0, 20.0]}
     assert feature["properties"]["external_id"] == "ocm:2"
     assert "record" not in feature["properties"]
+
+
+@pytest.mark.parametrize("by", ["osm:node/1", "osm:node%2F1"])
+def test_an_id_may_have_a_slash_in_it(tmp_path: Path, route: str, by: str) -> None:
+    build([msgspec.structs.replace(PLACES[0], external_id="osm:node/1", source="osm")], tmp_path, now=NOW)
+    answer = get(app_over(tmp_path), f"{route}/{by}")
+    assert answer.json()["properties"]["external_id"] == "osm:node/1"
+
+
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        ("/collections/places/", "/collections/places"),
+        ("/v1/places/?limit=1&q=%C5%81", "/v1/places?limit=1&q=%C5%81"),
+        ("/v1/places/osm:%C5%81/", "/v1/places/osm%3A%C5%81"),
+    ],
+)
+def test_a_slash_too_many_leads_to_the_path_without_whatever_the_host(app: ASGIApp, path: str, location: str) -> None:
+    answer = get(app, path, headers={"Host": "evil.example"})
+    assert (answer.status_code, answer.headers["location"]) == (307, location)
+
+
+@pytest.mark.parametrize("path", ["/%2Fevil.example/", "/%2F%2F", "/nothing/here/", "/\\evil.example/"])
+def test_a_slash_leads_nowhere_else(app: ASGIApp, path: str) -> None:
+    assert_problem(get(app, path), 404, "not-found")
+
+
+def test_a_page_for_people_is_shorter_than_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "_MOST_ON_A_PAGE", 2)
+    build(PLACES, tmp_path, now=NOW)
+    page = get(app_over(tmp_path), "/collections/places/items?f=html&limit=3").text
+    assert ("2 of 6 places" in page, "cursor=2" in page) == (True, True)
 
 
 @pytest.mark.parametrize("unknown", ["ocm:99", "00000000-0000-0000-0000-000000000000", "otter", "%00", "x" * 4000])

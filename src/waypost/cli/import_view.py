@@ -54,5 +54,5 @@ def print_ended(report: "Report", scope: "Scope") -> None:
         say(f"why records were rejected: waypost import report {report.id}")
     if report.shards.get("dead"):
         say("some shards failed for good; next: waypost job list --status dead")
-    elif not report.requests and not report.shards.get("cancelled"):
+    elif not report.requests and not report.shards.keys() - {"done"}:
         say(f"nothing to do: this scope was imported {'' if scope.since else 'today '}already")

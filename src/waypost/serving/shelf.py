@@ -3,9 +3,12 @@
 import os
 import shutil
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from threading import Lock
+from weakref import WeakValueDictionary
 
 from waypost.kernel.errors import NotFound
 from waypost.kernel.ids import new_id
@@ -183,7 +186,10 @@ class LiveGeneration:
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
         self._generation: Generation | None = None
-        self._kept: dict[str, Generation] = {}
+        self._kept: deque[Generation] = deque(maxlen=_MOST_KEPT)
+        # Those kept, and those that somebody is just asking.
+        self._open: WeakValueDictionary[str, Generation] = WeakValueDictionary()
+        self._opening = Lock()
 
     @property
     def is_open(self) -> bool:
@@ -201,10 +207,11 @@ class LiveGeneration:
 
         The old one is let go of and not closed: an answer may still be on its way out of it.
         """
+        self._let_go()
         path = self._shelf.current()
         if path is None or (self._generation is not None and path == self._generation.path):
             return False
-        fresh = self._open(path)
+        fresh = self._open_current(path)
         fresh.warm()
         if self._generation is not None:
             self._remember(self._generation)
@@ -215,20 +222,33 @@ class LiveGeneration:
         """The generation of this name, if it is open: in service now, or until lately, or asked for lately."""
         if self._generation is not None and self._generation.name == name:
             return self._generation
-        return self._kept.get(name)
+        return self._open.get(name)
 
-    def keep(self, name: str) -> None:
-        """Opens a generation that still stands here, for those who page through it; does nothing where it is gone."""
-        with suppress(UnknownGeneration, SnapshotBroken, SnapshotTooNew):
-            if self.kept(name) is None:
-                self._remember(Generation.open(self._shelf.find(name)))
+    def keep(self, name: str) -> Generation | None:
+        """Opens a generation that still stands here, for those who page through it; nothing where it is gone.
+
+        It is found as long as the caller has it, however many others are asked for meanwhile.
+        """
+        with self._opening, suppress(UnknownGeneration, SnapshotBroken, SnapshotTooNew):
+            if (found := self.kept(name)) is not None:
+                return found
+            found = Generation.open(self._shelf.find(name))
+            self._remember(found)
+            return found
+        return None
 
     def _remember(self, generation: Generation) -> None:
-        kept = {**self._kept, generation.name: generation}
-        # Another dictionary, and not the same one changed: somebody may be looking into it from another thread.
-        self._kept = dict(list(kept.items())[-_MOST_KEPT:])
+        self._open[generation.name] = generation
+        self._kept.append(generation)
 
-    def _open(self, path: Path) -> Generation:
+    def _let_go(self) -> None:
+        """Of what was taken away: as long as it is open, its bytes stay on the disk."""
+        for generation in tuple(self._kept):
+            if not generation.path.exists():
+                with suppress(ValueError):
+                    self._kept.remove(generation)
+
+    def _open_current(self, path: Path) -> Generation:
         try:
             return Generation.open(path)
         except SnapshotBroken:

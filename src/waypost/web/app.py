@@ -25,6 +25,7 @@ from waypost.web.pages import Status, asset_routes, documentation_routes, status
 from waypost.web.places.api import PlacesApi
 from waypost.web.places.routes import Front
 from waypost.web.problems import add_problem_handlers
+from waypost.web.routing import WithoutSlash
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,10 @@ def make_app(
     status: Status | None = None,
 ) -> App:
     """`status` feeds the page with the map; without it there is no page. `redirects` alone is a server of those."""
-    app = FastAPI(title="Waypost", version=__version__, openapi_url=None, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Waypost", version=__version__, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False
+    )
+    app.router.default = WithoutSlash(app.router)
     add_problem_handlers(app)
     front = Front(PlacesApi(places.live, most=places.most), places.public_url) if places else None
     followed = redirects or (sharing.redirects if sharing else None)

@@ -63,7 +63,7 @@ class Bounds:
             else:
                 await self._answer(scope, receive, send_on)
         finally:
-            route = getattr(scope.get("route"), "path", "unmatched")
+            route = getattr(scope.get("route"), "path_format", "unmatched")
             method = scope["method"] if scope["method"] in _METHODS else "other"
             measure(route, method, status, [perf_counter() - started])
 

@@ -88,7 +88,7 @@ async def _on_http_exception(request: Request, error: Exception) -> Response:
 
 def _methods_at(request: Request) -> str:
     """What the description has at this address: of several routes there, the framework names the first one's alone."""
-    path = getattr(request.scope.get("route"), "path", None)
+    path = getattr(request.scope.get("route"), "path_format", None)
     return ", ".join(method.upper() for method in request.app.openapi()["paths"].get(path, ()))
 
 

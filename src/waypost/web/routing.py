@@ -1,14 +1,54 @@
-"""Routes that are read: HEAD answers whatever GET does, without the body."""
+"""Routes that are read, ids with slashes inside paths, and paths with a slash too many."""
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Response
+from starlette.convertors import PathConvertor, register_url_convertor
+from starlette.responses import RedirectResponse
+from starlette.routing import Match, Router
+from starlette.types import Receive, Scope, Send
+
+
+class _PlaceConvertor(PathConvertor):
+    """Providers have slashes in their ids, such as `node/240109189`."""
+
+    regex = ".*[^/]"
+
+
+register_url_convertor("place", _PlaceConvertor())
 
 
 def readable(router: APIRouter, path: str, endpoint: Callable[..., Any], **more: Any) -> None:
-    """Described once, as GET: a second description with the same name would confuse whoever generates a client."""
+    """HEAD answers whatever GET does, without the body. Described once, as GET: a second description with the same name
+    would confuse whoever generates a client.
+    """
     router.add_api_route(path, endpoint, methods=["GET"], response_class=Response, **more)
     router.add_api_route(
         path, endpoint, methods=["HEAD"], response_class=Response, **more | {"include_in_schema": False}
     )
+
+
+class WithoutSlash:
+    """Leads from a path with a slash at its end to the one without, if there is something.
+
+    The framework would name a scheme and a host, which a proxy in front of us has changed.
+    """
+
+    def __init__(self, router: Router) -> None:
+        self._router, self._otherwise = router, router.default
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope["path"].rstrip("/")
+        if scope["type"] == "http" and path != scope["path"] and self._is_known({**scope, "path": path}):
+            query = scope["query_string"].decode("latin-1")
+            answer = RedirectResponse(quote(path) + (f"?{query}" if query else ""))
+            await answer(scope, receive, send)
+        else:
+            await self._otherwise(scope, receive, send)
+
+    def _is_known(self, scope: Scope) -> bool:
+        # What begins with two slashes would be another host.
+        is_ours = scope["path"].startswith("/") and not scope["path"].startswith("//")
+        return is_ours and any(route.matches(scope)[0] is not Match.NONE for route in self._router.routes)

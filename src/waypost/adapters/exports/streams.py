@@ -1,5 +1,6 @@
 """Files to write to: compressed as their names say, and under their names only once they are whole."""
 
+import errno
 import gzip
 import os
 import shutil
@@ -15,6 +16,7 @@ from waypost.kernel.errors import AskedWrongly
 
 STDOUT = "-"
 _LEVEL = 6
+_NOT_WRITTEN = (".bz2", ".xz", ".zip", ".lz4", ".br")
 
 
 @contextmanager
@@ -24,6 +26,8 @@ def open_output(target: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    if target.lower().endswith(_NOT_WRITTEN):
+        raise AskedWrongly(f"{target} would not be compressed like that; use .gz or .zst", parameter="output")
     with whole_file(Path(target)) as plain, ExitStack() as stack:
         yield _packing(Path(target), plain, stack)
 
@@ -31,6 +35,8 @@ def open_output(target: str) -> Iterator[BinaryIO]:
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """One that cannot be written to its end leaves nothing behind, and an old one as it was."""
+    if path.is_dir():
+        raise AskedWrongly(f"{path} is a folder; name a file in it", parameter="output")
     if _is_stream(path):
         with path.open("wb") as file:
             yield file
@@ -48,6 +54,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            # A write knows no names.
+            error.filename = str(path)
+        raise
     finally:
         part.unlink(missing_ok=True)
 

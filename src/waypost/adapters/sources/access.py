@@ -12,6 +12,8 @@ from waypost.kernel.configuration import Secret, SettingError
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 HIDDEN = "***"
+# Less is a word that anybody may write.
+_SHORTEST = 8
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,14 @@ class Access:
             for spelt in {plain, quote(plain, safe=""), quote_plus(plain)} if plain else ():
                 text = re.sub(re.escape(spelt), HIDDEN, text, flags=re.IGNORECASE)
         return text
+
+    def hide_in(self, body: bytes) -> bytes:
+        """The same for an answer, whose records are kept: for what can be nothing else than a secret in a text."""
+        for secret in (self.value, *self.secrets):
+            plain = secret.reveal()
+            if len(plain) >= _SHORTEST and not plain.isdigit():
+                body = body.replace(plain.encode(), HIDDEN.encode())
+        return body
 
 
 class AuthTable(msgspec.Struct, frozen=True, kw_only=True):

@@ -142,7 +142,8 @@ class ProviderClient:
             if answer.status_code == httpx.codes.NOT_MODIFIED and etag:
                 return Answer(b"", advice, headers, address, not_modified=True)
             self._judge(answer)
-            return Answer(await self._read(answer), advice, headers, address)
+            body = await self._read(answer)
+            return Answer(self._access.hide_in(body) if self._access else body, advice, headers, address)
 
     async def _read(self, answer: httpx.Response) -> bytes:
         encoding = answer.headers.get("Content-Encoding", "").strip().lower()
@@ -175,7 +176,7 @@ class ProviderClient:
             raise ProviderRefused(f"the provider asks us to wait ({status}, {_told(pause)})", retry_after=pause)
         if answer.is_server_error:
             raise ProviderUnavailable(f"the provider at {self._url} failed ({status})")
-        leads = f"; it leads to {self._host(answer.headers.get('Location', ''))}" if answer.is_redirect else ""
+        leads = f"; it leads to {self._host(answer.headers['Location'])}" if answer.has_redirect_location else ""
         raise ProviderRejected(f"the provider at {self._url} does not take this request ({status}){leads}")
 
     def _deny(self, status: int) -> NoReturn:

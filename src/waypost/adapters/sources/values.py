@@ -15,7 +15,7 @@ from waypost.places.countries import country_code
 from waypost.places.place import Status
 
 STATUSES = frozenset(get_args(Status))
-_SECONDS = re.compile(r"\d{9,16}(\.\d+)?", re.ASCII)
+_SECONDS = re.compile(r"0|\d{9,16}(\.\d+)?", re.ASCII)
 # A number of seconds larger than this is one of milliseconds; as seconds, it would be a time after the year 5000.
 _MILLISECONDS = 1e11
 

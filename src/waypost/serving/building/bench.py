@@ -1,5 +1,6 @@
 """Where a generation is made: a workplace, the runs in it, and how what becomes of them is published."""
 
+import errno
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -108,6 +109,8 @@ class Bench:
 
 
 def _not_written(folder: Path, needed: int, error: OSError) -> SnapshotNotWritten:
+    if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+        return SnapshotNotWritten(f"the snapshot could not be written in {folder}: {error.strerror}")
     message = f"the snapshot needs about {needed:,} bytes in {folder} and could not be written: {error.strerror}"
     try:
         return SnapshotNotWritten(f"{message} ({shutil.disk_usage(folder).free:,} bytes are free)")

@@ -46,7 +46,7 @@ def place_link_routes(sharing: Sharing, live: LiveGeneration, guard: WriteGuard)
         return await answer_made(sharing, request, asker, made)
 
     router.add_api_route(
-        "/v1/places/{place}/link",
+        "/v1/places/{place:place}/link",
         share_place,
         methods=["POST"],
         response_class=Response,

@@ -33,6 +33,8 @@ from waypost.web.places.parameters import (
 
 ITEMS, PLACES = "/collections/places/items", "/v1/places"
 
+# For people, and made while others wait.
+_MOST_ON_A_PAGE = 500
 _OUR_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 Values = dict[str, Any]
@@ -111,7 +113,7 @@ class PlacesApi:
         query = _read(values)
 
         def page() -> list[Chunk]:
-            found = self._select(generation, query, values)
+            found = self._select(generation, query, {**values, "limit": min(self._limit(values), _MOST_ON_A_PAGE)})
             return [pages.items(asking, ITEMS, found, following(asking, ITEMS, generation, found)).encode()]
 
         def body() -> list[Chunk]:

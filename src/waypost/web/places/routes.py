@@ -75,7 +75,7 @@ class Front:
 
         readable(
             router,
-            route.path,
+            route.path.replace("{place}", "{place:place}"),
             endpoint,
             name=route.handler.__name__,
             description=route.handler.__doc__,
@@ -93,8 +93,11 @@ class Front:
             try:
                 return handler(asking, *inside)
             except NotOpen as wanted:
-                await asyncio.to_thread(self._api.live.keep, wanted.generation)
-                return handler(asking, *inside)
+                opened = await asyncio.to_thread(self._api.live.keep, wanted.generation)
+                answer = handler(asking, *inside)
+                # Until here, so that nobody could close it.
+                del opened
+                return answer
         except NotOpen as wanted:
             gone = GenerationGone(
                 f"the generation {wanted.generation} is not there any more; begin again without `generation`"

@@ -71,7 +71,8 @@ class FilesDefinition:
         found = self.format or _ENDINGS.get(ending_of(path))
         if found is None:
             raise FileUnusable(
-                f"{path}: its name does not tell its format", next_step=f"set format to one of {', '.join(_DEFAULTS)}"
+                f"{path}: its name does not tell its format",
+                next_step=f"let it end with one of {', '.join(_ENDINGS)}, or set format in the source's file",
             )
         return found
 

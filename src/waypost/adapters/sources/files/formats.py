@@ -69,4 +69,6 @@ def require_columns(columns: Collection[str], needed: Collection[str]) -> None:
     """Without them no record could be taken in, and all that we hold would look deleted."""
     for path in needed:
         if path not in columns and path.partition(".")[0] not in columns:
-            raise Broken(f"it has no column {path}, which [fields] names; it has {', '.join(sorted(columns))[:SHOWN]}")
+            raise Broken(
+                f"it has no column {path}, which [fields] names; it has {', '.join(sorted(columns))[:SHOWN] or 'none'}"
+            )

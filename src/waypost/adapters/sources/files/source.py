@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from datetime import date
 from pathlib import Path
@@ -26,6 +27,7 @@ log = get_logger("files")
 
 _FORMS = {("file", "full"), ("file", "refresh")}
 _MOST_RESTARTS = 3
+_MOST_CHECKED = 10
 
 
 class FilesSource(BaseSource):
@@ -51,7 +53,7 @@ class FilesSource(BaseSource):
         return [ShardKey(self.name, (("file", file), *period.parts)) for file in self._files for period in periods]
 
     async def check(self) -> None:
-        """Reads a record of the first file of each kind."""
+        """Reads a record of a file of each kind."""
         await asyncio.to_thread(self._check)
 
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
@@ -73,14 +75,26 @@ class FilesSource(BaseSource):
         return files
 
     def _check(self) -> None:
-        first: dict[tuple[str, str], Path] = {}
+        """A file that cannot be read ends its own job, unless all seem to be like that."""
+        kinds: defaultdict[tuple[str, str], list[Path]] = defaultdict(list)
         for path in self._find().values():
-            first.setdefault((ending_of(path), path.suffix), path)
-        for path in first.values():
-            with telling(path):
-                reading = self._begin(path, Cursor(Start(), state_of(path)))
-            with closing(reading):
-                reading.page(Bounds(1, self._bounds.size), lambda: False)
+            kinds[ending_of(path), path.suffix].append(path)
+        for paths in kinds.values():
+            self._check_some(paths[:_MOST_CHECKED])
+
+    def _check_some(self, paths: Sequence[Path]) -> None:
+        failures = []
+        for path in paths:
+            try:
+                with telling(path):
+                    reading = self._begin(path, Cursor(Start(), state_of(path)))
+                with closing(reading):
+                    reading.page(Bounds(1, self._bounds.size), lambda: False)
+            except FileUnusable as failure:
+                failures.append(failure)
+            else:
+                return
+        raise failures[0]
 
     def _fetch(self, shard: ShardKey, cursor: str | None, is_abandoned: Callable[[], bool]) -> Page:
         """The next page, or the first one again when the file has changed since, or while it was being read."""

@@ -168,4 +168,7 @@ def _part(cursor: str, prefix: str) -> str:
 
 
 def _bad(cursor: str) -> BadCursor:
-    return BadCursor(f"{cursor[:80]!r} is not a cursor of this source as its file describes it")
+    return BadCursor(
+        f"{cursor[:80]!r} is not a cursor of this source as its file describes it now;"
+        " import with --refresh to begin again"
+    )

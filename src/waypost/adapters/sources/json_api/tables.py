@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
@@ -65,6 +65,7 @@ def read(definition: Mapping[str, Any]) -> JsonApiTable:
     check_url(table.url)
     _check_pagination(table.pagination)
     _check_scope(table.scope)
+    _check_names(table)
     return table
 
 
@@ -108,6 +109,26 @@ def _check_pagination(table: PaginationTable) -> None:
             raise ValueError(f"pagination.{name} should be at least 1, not {value}")
     if table.start is not None and table.start < 0:
         raise ValueError(f"pagination.start should be at least 0, not {table.start}")
+
+
+def _check_names(table: JsonApiTable) -> None:
+    """A provider that is told the same twice takes one of them, and nobody knows which."""
+    pages, scope = table.pagination, table.scope
+    told: dict[str, str] = {}
+    for where, names in (
+        ("url", {name for name, _ in parse_qsl(urlsplit(table.url).query, keep_blank_values=True)}),
+        ("params", set(table.params)),
+        ("pagination.parameter", {pages.parameter}),
+        ("pagination.size_parameter", {pages.size_parameter}),
+        ("scope.country", {scope.country}),
+        ("scope.box", {scope.box}),
+        ("scope.since", {scope.since}),
+        ("scope.until", {scope.until}),
+    ):
+        for name in filter(None, names):
+            if name in told:
+                raise ValueError(f"the parameter {name} is in {told[name]} and in {where}: leave one of them out")
+            told[name] = where
 
 
 def _check_scope(table: ScopeTable) -> None:

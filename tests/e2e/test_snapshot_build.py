@@ -235,7 +235,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(processes: Processes, tmp_pa
     done = processes.run("snapshot", "build", "--from", "new.ndjson", "--processes", number, preexec=obey_permissions)
     shelf(tmp_path).folder.chmod(0o755)
     assert done.returncode == 1
-    assert f"in {shelf(tmp_path).folder} and could not be written: Permission denied" in done.stderr
+    assert f"the snapshot could not be written in {shelf(tmp_path).folder}: Permission denied" in done.stderr
     assert count_in_service(tmp_path) == 10
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support.job_store_redis import new_namespace, open_plainly
@@ -126,7 +126,18 @@ class Both:
             await self._plain.copy(f"{key}kept", key)
 
 
+# Who shares the budget was forgotten with everything else, and is noted again by the first who asks.
+FORGOTTEN = [
+    (("ask", ((0, 1, 1 << 52),), False), 0),
+    (("go back", None, None), 0),
+    (("advise", 100, SECOND), 0),
+    (("advise", 100, SECOND), 31 * SECOND),
+    (("ask", ((0, 1, 1 << 52),), False), 0),
+]
+
+
 @given(st.sampled_from(RULES), st.lists(st.tuples(STEP, PASSING), max_size=25))
+@example(RULES[0], FORGOTTEN)
 @settings(max_examples=150)
 def test_the_scripts_compute_what_the_ledger_computes(rules: Rules, steps: list[tuple[Any, int]]) -> None:
     async def compare() -> None:

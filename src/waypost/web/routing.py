@@ -12,9 +12,9 @@ from starlette.types import Receive, Scope, Send
 
 
 class _PlaceConvertor(PathConvertor):
-    """Providers have slashes in their ids, such as `node/240109189`."""
+    """Providers have slashes in their ids, such as `node/240109189`; what ends with /link is the share link of one."""
 
-    regex = ".*[^/]"
+    regex = ".*[^/](?<!/link)"
 
 
 register_url_convertor("place", _PlaceConvertor())

@@ -108,8 +108,11 @@ class Bench:
             return None
 
 
+_TOO_LARGE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
 def _not_written(folder: Path, needed: int, error: OSError) -> SnapshotNotWritten:
-    if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+    if error.errno not in _TOO_LARGE:
         return SnapshotNotWritten(f"the snapshot could not be written in {folder}: {error.strerror}")
     message = f"the snapshot needs about {needed:,} bytes in {folder} and could not be written: {error.strerror}"
     try:

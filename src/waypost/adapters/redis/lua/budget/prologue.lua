@@ -149,7 +149,9 @@ account.seq = account.seq + 1
 -- The last thing that a script does: keep the accounts, tell who listens of a new epoch, and say what is known now.
 local epoch_before = account.epoch
 local function write_short(kept, members)
-  if is_shared or #account.line > 0 or account.penalty > now or account.quiet > now or account.refusals > 0 then
+  -- Who takes a turn the short way does not say who it is, which somebody has to have done.
+  if is_shared or members == 0 or #account.line > 0 or account.penalty > now or account.quiet > now
+    or account.refusals > 0 then
     if short then
       redis.call('DEL', short_key)
     end
@@ -179,8 +181,8 @@ local function settle(answers)
   for _ in pairs(account.members) do
     members = members + 1
   end
-  members = math.max(1, members)
   write_short(kept, members)
+  members = math.max(1, members)
   if common then
     redis.call('SET', common_key, cmsgpack.pack(common), 'PX', kept)
   end

@@ -1,8 +1,7 @@
 """What only MongoDB's stores of places can get wrong: plans, conflicts, lost replies, documents that are too large."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -19,8 +18,8 @@ from support.job_store_mongodb import clean_url, open_database
 from support.places import NOON, fetched, page, writing
 from support.stores import Backend, open_backend
 from waypost.adapters.errors import StoreAway, StoreBusy, StoreTooOld
-from waypost.adapters.mongodb import claiming, missing
 from waypost.adapters.mongodb import database as mongo_database
+from waypost.adapters.mongodb import missing
 from waypost.adapters.mongodb.database import MongoDatabase
 from waypost.adapters.mongodb.jobs import MongoJobStore
 from waypost.adapters.mongodb.links import LinksElsewhere
@@ -167,25 +166,6 @@ async def test_nobody_claims_a_job_while_its_page_is_committed(backend: Backend,
     await committing
     [newer] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
     assert (newer.cursor, newer.fence > lease.fence) == ("after:1", True)
-
-
-@pytest.mark.parametrize("count", [1, 3])
-async def test_a_claim_whose_answer_comes_too_late_is_a_claim(
-    backend: Backend, monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
-    """As on a slow disk."""
-
-    @contextmanager
-    def too_late(seconds: float) -> Iterator[None]:
-        yield
-        if seconds < 1:
-            raise claiming._Held
-
-    await backend.stores.jobs.enqueue([NewJob(f"ocm/country:FR/full:{number}") for number in range(count)])
-    monkeypatch.setattr(claiming, "_not_waiting", too_late)
-    leases = await backend.stores.jobs.claim("one", limit=count, lease=30, max_attempts=5)
-    assert [lease.attempts for lease in leases] == [1] * count
-    assert await backend.stores.jobs.claim("other", limit=count, lease=30, max_attempts=5) == []
 
 
 async def test_a_job_that_is_held_for_long_does_not_keep_others_from_being_claimed(

@@ -16,7 +16,6 @@ from waypost.adapters.mongodb.documents import (
     LEASE_FIELDS,
     burying,
     claimable,
-    later,
     leasing,
     to_lease,
     wanted_by,
@@ -32,8 +31,6 @@ _FEW = 8
 _BLOCK = 1000
 # How long to wait for jobs that somebody holds: for many together, and then for each of them.
 _MANY_SECONDS, _ONE_SECONDS = 0.5, 0.1
-# The part of a lease that may pass until it is known to be ours.
-_CONFIRMED = 1 / 4
 # After so many lost races a claimer goes and waits; those who won them have work.
 _ROUNDS = 20
 
@@ -132,9 +129,9 @@ class Claims:
             leases = await self._leased(ids, first)
         except ConnectionFailure:
             # The driver does not retry an update of many; but whatever it did bears our fences, so that we can look.
-            leases = await self._leased_after_all(ids, first, lease)
+            leases = await self._leased(ids, first)
         except _Held:
-            leases = await self._leased_after_all(ids, first, lease)
+            leases = await self._leased(ids, first)
             if len(ids) == 1 and not leases:
                 raise
             taken = {each.job_id for each in leases}
@@ -148,19 +145,9 @@ class Claims:
             )
         return [to_lease(leased)] if leased else []
 
-    async def _leased_after_all(self, ids: Sequence[str], first: int, lease: float) -> list[Lease]:
-        """By an update whose answer did not come in time, as on a slow disk.
-
-        It may not be safe yet, and a read does not see it until then; another write waits for that. What takes as long
-        as a good part of the lease is left to whoever comes when it is over.
-        """
-        with suppress(_Held), _not_waiting(lease * _CONFIRMED):
-            await self._jobs.update_many(_ours(ids, first), [{"$set": {"lease_until": later(lease)}}], hint="_id_")
-            return await self._leased(ids, first)
-        return []
-
     async def _leased(self, ids: Sequence[str], first: int) -> list[Lease]:
-        return [to_lease(job) async for job in self._jobs.find(_ours(ids, first), LEASE_FIELDS, hint="_id_")]
+        ours: Document = {"_id": {"$in": ids}, "status": "leased", "fence": {"$gte": first, "$lt": first + len(ids)}}
+        return [to_lease(job) async for job in self._jobs.find(ours, LEASE_FIELDS, hint="_id_")]
 
     async def _lease_each(self, ids: Sequence[str], owner: str, lease: float, max_attempts: int) -> list[Lease]:
         """One by one, without those that are held."""
@@ -189,7 +176,3 @@ class Claims:
             self._fences = range(int(counter["last"]) - block + 1, int(counter["last"]) + 1)
         first, self._fences = self._fences[0], self._fences[count:]
         return first
-
-
-def _ours(ids: Sequence[str], first: int) -> Document:
-    return {"_id": {"$in": ids}, "status": "leased", "fence": {"$gte": first, "$lt": first + len(ids)}}

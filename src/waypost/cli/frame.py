@@ -12,6 +12,7 @@ import msgspec
 
 from waypost.kernel.errors import WaypostError
 from waypost.kernel.suggesting import did_you_mean
+from waypost.kernel.text import is_text
 from waypost.settings import Settings, load_settings
 from waypost.telemetry.logs import configure_logs, get_logger
 
@@ -36,7 +37,7 @@ class Command(_Teaching, click.Command):
         rest = super().parse_args(ctx, args)
         for name, value in ctx.params.items():
             for text in value if isinstance(value, tuple) else (value,):
-                if isinstance(text, str) and name not in _FILES and not _is_text(text):
+                if isinstance(text, str) and name not in _FILES and not is_text(text):
                     raise click.UsageError(f"{ascii(text)[:80]} is not text in UTF-8", ctx)
         return rest
 
@@ -89,14 +90,6 @@ def print_json(document: Any) -> None:
 def say(text: str) -> None:
     """To the person at the terminal, not into a pipe."""
     click.echo(text, err=True)
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def run_command(command: click.Command) -> NoReturn:

@@ -21,6 +21,7 @@ from waypost.adapters.sources.values import (
     status_of,
     text_of,
     texts_of,
+    wrong_format,
 )
 from waypost.kernel.suggesting import did_you_mean
 from waypost.places.place import Address, Attributes, Connector, Extra, Place
@@ -115,18 +116,9 @@ _NOTHING = Field("")
 def _format(name: str, given: Any) -> str | None:
     if given is not None and (not isinstance(given, str) or "%" not in given):
         raise ValueError(f'fields.{name}.format should be like "%d.%m.%Y %H:%M"; ISO 8601 and numbers need none')
-    if given is not None:
-        _check_format(name, given)
+    if given is not None and (wrong := wrong_format(given)):
+        raise ValueError(f"fields.{name}.format: {wrong}")
     return given
-
-
-def _check_format(name: str, given: str) -> None:
-    try:
-        datetime.strptime("", given)  # noqa: DTZ007 - nothing is read
-    except ValueError as error:
-        # That nothing is no time is as it should be.
-        if "directive" in str(error) or "stray" in str(error):
-            raise ValueError(f"fields.{name}.format: {error}") from None
 
 
 class FieldMap:

@@ -96,6 +96,17 @@ def moment_of(found: Any, form: str | None = None) -> datetime | None:
         raise ValueError(f"updated_at {found} is not a time") from None
 
 
+def wrong_format(form: str) -> str | None:
+    """What is wrong with a format that times are read by."""
+    try:
+        datetime.strptime("", form)  # noqa: DTZ007 - nothing is read
+    except ValueError as error:
+        # That nothing is no time is as it should be.
+        if "directive" in str(error) or "stray" in str(error):
+            return str(error)
+    return None
+
+
 def as_utc(moment: datetime) -> datetime:
     """Raises ValueError at the end of the calendar, where one zone has a time and another has none."""
     try:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.moments import in_utc
+from waypost.kernel.text import is_text
 
 LONGEST_TITLE = 200
 MOST_TAGS = 20
@@ -72,7 +73,7 @@ def check_expires_at(moment: datetime | None, now: datetime) -> datetime | None:
 def check_password(text: str) -> str:
     if not 1 <= len(text) <= LONGEST_PASSWORD:
         raise LinkInvalid(f"a password has 1 to {LONGEST_PASSWORD} characters", parameter="password")
-    if not _is_text(text):
+    if not is_text(text):
         raise LinkInvalid("the password has half a character in it, which nobody can type", parameter="password")
     return text
 
@@ -86,12 +87,3 @@ def check_place_id(text: str | None) -> str | None:
 def _refuse_letters(text: str, parameter: str) -> None:
     if any(letter in _TURNING or unicodedata.category(letter) in {"Cc", "Cs"} for letter in text):
         raise LinkInvalid(f"there are control characters in the {parameter}; leave them out", parameter=parameter)
-
-
-def _is_text(text: str) -> bool:
-    """JSON can spell what is no character at all, and what no hash takes."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

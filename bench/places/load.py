@@ -28,6 +28,8 @@ _EACH_A_SECOND, _MOST_CONNECTIONS = 100, 16
 # A process of h2load has so many URIs at least before it begins anew.
 _LEAST_URIS = 100
 _HELD = 0.9
+# How `timeout` ends when it had to end the other.
+_TIMED_OUT = 124
 _PATIENCE = 60.0
 
 
@@ -86,16 +88,16 @@ def peak(deck: Deck, *, connections: int, seconds: float, core: int) -> Answered
         uris.write_text("\n".join(deck.paths) + "\n")
         command = [find_program("wrk"), "-t1", f"-c{connections}", f"-d{math.ceil(seconds)}s", "--timeout", "30s"]
         if seconds < 1:
-            # Less it does not know, but it listens.
-            command = ["timeout", "--signal", "INT", "--preserve-status", f"{seconds}s", *command]
+            # Less it does not know, but it listens, unless it has not begun yet.
+            command = ["timeout", "--signal", "INT", f"{seconds}s", *command]
         given = ["-s", str(deck.script), deck.url, "--", str(uris), str(deck.at)]
-        done = _run([*on_core(core), *command, *given])
+        done = _run([*on_core(core), *command, *given], also=_TIMED_OUT)
     said = re.search(r"^\{.*\}$", done, re.MULTILINE)
-    if not said:
+    if not said and seconds >= 1:
         raise RunFailed(f"{deck.url}: wrk said {done[-1000:]}")
-    report: dict[str, float] = msgspec.json.decode(said[0])
+    report: dict[str, float] = msgspec.json.decode(said[0]) if said else {"requests": 0, "failed": 0}
     if report["failed"]:
-        raise RunFailed(f"{deck.url}{deck.paths[deck.at]} and so on: {said[0]}")
+        raise RunFailed(f"{deck.url}{deck.paths[deck.at]} and so on: {report}")
     if not report["requests"]:
         if seconds > _PATIENCE:
             raise RunFailed(f"{deck.url}{deck.paths[deck.at]}: no answer in {seconds:.0f} s")
@@ -144,8 +146,9 @@ def touch(deck: Deck, count: int, *, core: int) -> None:
         _run([*on_core(core), find_program("h2load"), "--h1", "-c1", "-t1", f"-n{count}", "-i", str(uris)])
 
 
-def _run(command: Sequence[str]) -> str:
+def _run(command: Sequence[str], also: int = 0) -> str:
+    """What it printed. Raises RunFailed unless it ends well, or with `also`."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"LC_ALL": "C"})
-    if done.returncode:
+    if done.returncode not in {0, also}:
         raise RunFailed(f"{' '.join(command)}: {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
     return done.stdout

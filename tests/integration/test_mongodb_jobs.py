@@ -203,7 +203,7 @@ async def test_a_connection_that_is_lost_is_worth_another_try(jobs: MongoJobStor
     assert await jobs.complete([Done(lease)]) == {lease.job_id}
 
 
-@pytest.mark.parametrize(("limit", "command"), [(1, "findAndModify"), (3, "update")])
+@pytest.mark.parametrize(("limit", "command"), [(1, "update"), (3, "update"), (3, "find")])
 async def test_a_claim_whose_reply_was_lost_is_still_ours(
     jobs: MongoJobStore, proxy: ForgetfulProxy, limit: int, command: str
 ) -> None:

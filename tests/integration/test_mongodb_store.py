@@ -12,17 +12,19 @@ import pymongo
 import pytest
 from pymongo import AsyncMongoClient, monitoring
 from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.errors import ExecutionTimeout
 
 from support.forgetful_proxy import ForgetfulProxy
 from support.job_store_mongodb import clean_url, open_database
 from support.places import NOON, fetched, page, writing
 from support.stores import Backend, open_backend
 from waypost.adapters.errors import StoreAway, StoreBusy, StoreTooOld
+from waypost.adapters.mongodb import claiming, missing
 from waypost.adapters.mongodb import database as mongo_database
-from waypost.adapters.mongodb import missing
 from waypost.adapters.mongodb.database import MongoDatabase
 from waypost.adapters.mongodb.jobs import MongoJobStore
 from waypost.adapters.mongodb.links import LinksElsewhere
+from waypost.adapters.mongodb.offers import Offer
 from waypost.adapters.mongodb.pages import MongoApartPageStore, MongoPageStore
 from waypost.adapters.mongodb.places import MongoPlaceStore
 from waypost.bootstrap.budgets import _budget_url
@@ -168,13 +170,14 @@ async def test_nobody_claims_a_job_while_its_page_is_committed(backend: Backend,
     assert (newer.cursor, newer.fence > lease.fence) == ("after:1", True)
 
 
-async def test_a_job_that_is_held_for_long_does_not_keep_others_from_being_claimed(
-    backend: Backend, database: MongoDatabase
+@pytest.mark.parametrize("limit", [1, 2, 5])
+async def test_a_job_that_is_held_for_long_keeps_no_others_from_being_claimed_or_renewed(
+    backend: Backend, database: MongoDatabase, limit: int
 ) -> None:
     """As after a kill in the middle of a commit, until the server notices."""
     lease = await shard(backend)
     await backend.age(31)
-    await backend.stores.jobs.enqueue([NewJob("ocm/country:FR/full:2026-02-21")])
+    jobs = backend.stores.jobs
     is_held, goes_on = asyncio.Event(), asyncio.Event()
 
     async def commit(session: AsyncClientSession) -> None:
@@ -184,12 +187,48 @@ async def test_a_job_that_is_held_for_long_does_not_keep_others_from_being_claim
 
     committing = asyncio.create_task(database.transaction(commit))
     await is_held.wait()
-    found: list[Lease] = []
-    while not found:
-        found += await backend.stores.jobs.claim("other", limit=2, lease=30, max_attempts=5)
-    assert [each.shard for each in found] == ["ocm/country:FR/full:2026-02-21"]
+    await jobs.enqueue([NewJob("ocm/country:FR/full:2026-02-21")])
+    [found] = await jobs.claim("other", limit=limit, lease=30, max_attempts=5)
+    assert found.shard == "ocm/country:FR/full:2026-02-21"
+    renewed = await jobs.renew([lease, found], lease=30)
+    assert (renewed.kept, renewed.busy) == ({found.job_id}, {lease.job_id})
     goes_on.set()
     await committing
+
+
+async def test_a_claim_that_others_hold_up_leaves_out_what_they_hold(
+    backend: Backend, database: MongoDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs that are due are in the hands of nobody, unless somebody just wants them as well."""
+    monkeypatch.setattr(claiming, "_PATIENCE_SECONDS", 0.05)
+    await backend.stores.jobs.enqueue([NewJob(f"ocm/country:FR/full:{number}") for number in range(5)])
+    async with database.client.start_session() as session, await session.start_transaction():
+        await database.jobs.update_one({"shard": "ocm/country:FR/full:3"}, {"$set": {"pages": 7}}, session=session)
+        leases = await backend.stores.jobs.claim("one", limit=5, lease=30, max_attempts=5)
+        assert [lease.shard[-1] for lease in leases] == ["0", "1", "2", "4"]
+        await session.abort_transaction()
+    [last] = await backend.stores.jobs.claim("one", limit=5, lease=30, max_attempts=5)
+    assert last.shard == "ocm/country:FR/full:3"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+async def test_a_claim_whose_answer_comes_too_late_is_a_claim(
+    backend: Backend, database: MongoDatabase, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """As on a slow disk."""
+    jobs = MongoJobStore(database)
+    leased = jobs._claims._leased
+
+    async def too_late(offer: Offer, session: AsyncClientSession | None = None) -> list[Lease]:
+        if session is None:
+            raise ExecutionTimeout("too late")
+        return await leased(offer, session)
+
+    monkeypatch.setattr(jobs._claims, "_leased", too_late)
+    await jobs.enqueue([NewJob(f"ocm/country:FR/full:{number}") for number in range(count)])
+    leases = await jobs.claim("one", limit=count, lease=30, max_attempts=5)
+    assert [lease.attempts for lease in leases] == [1] * count
+    assert (await jobs.renew(leases, lease=30)).kept == {lease.job_id for lease in leases}
 
 
 async def test_nobody_begins_a_shard_while_a_page_of_it_is_committed(database: MongoDatabase) -> None:

@@ -11,8 +11,9 @@ from drills.importing.verdicts import Verdict
 
 _BURST = 1
 _WINDOWS = (1.0, 10.0)
-# Seconds of the rate that a window may see in addition, because requests that were due before it arrive in it: after
-# that a turn is lost. On a machine that kept a request of our own waiting for longer, those of workers waited too.
+# Seconds of the rate that a window may see in addition, because requests that were due before it arrive in it: they
+# leave up to 0.05 s late, after which a turn is lost, and then take as long to arrive as the slowest request of our own
+# at that time; but there is no excuse for more than 0.5 s.
 _LATE, _LATEST = 0.05, 0.5
 # What the simulator says with its 429, and how long it may take until all have heard of it: the answer travels to one
 # worker, from there to the budget, and from there to all the others, whose requests may be under way.
@@ -32,7 +33,7 @@ def check_rate(requests: Sequence[Request], rate: int, probes: Probes) -> Verdic
             if count > rate * (seconds + _LATE) + _BURST:
                 crowded += 1
                 slowest = probes.slowest(began - _LATEST, began + seconds)
-                if slowest <= _LATE or count > rate * (seconds + _LATEST) + _BURST:
+                if count > rate * (seconds + _LATE + min(slowest, _LATEST)) + _BURST:
                     examples.append(f"{count} requests in {seconds:g} s, when one took {slowest:.3f} s to arrive")
     found = ", ".join(f"{count} in {seconds:g} s" for seconds, count in zip(_WINDOWS, most.values(), strict=True))
     return Verdict(

@@ -1,25 +1,18 @@
 """Claims of jobs: many claimers at once, none of whom holds a lock while it looks."""
 
 import random
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 import pymongo
 from pymongo import ReturnDocument
+from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import ConnectionFailure, PyMongoError
 
 from waypost.adapters.errors import StoreRefused
-from waypost.adapters.mongodb.database import Document, MongoDatabase
-from waypost.adapters.mongodb.documents import (
-    DUE,
-    EXPIRED,
-    LEASE_FIELDS,
-    burying,
-    claimable,
-    leasing,
-    to_lease,
-    wanted_by,
-)
+from waypost.adapters.mongodb.database import Document, MongoDatabase, Taken
+from waypost.adapters.mongodb.documents import DUE, EXPIRED, LEASE_FIELDS, burying, to_lease, wanted_by
+from waypost.adapters.mongodb.offers import Offer
 from waypost.adapters.mongodb.schema import LEASED, PENDING, PENDING_BY_GROUP
 from waypost.scaling.jobs.job import Lease
 
@@ -29,34 +22,17 @@ _SEEN = {"priority": 1, "attempts": 1}
 _FEW = 8
 # How many fences a claimer reserves at once.
 _BLOCK = 1000
-# How long to wait for jobs that somebody holds: for many together, and then for each of them.
-_MANY_SECONDS, _ONE_SECONDS = 0.5, 0.1
+# How long an update may take before somebody looks what keeps it.
+_PATIENCE_SECONDS = 0.5
 # After so many lost races a claimer goes and waits; those who won them have work.
 _ROUNDS = 20
-
-
-class _Held(Exception):
-    """No error: somebody is just committing a page of the job."""
-
-
-@contextmanager
-def _not_waiting(seconds: float) -> Iterator[None]:
-    """A job whose page is being committed is held by that transaction, and by one that was killed in the middle until
-    the server ends it, which takes a minute. Whoever waits for it does nothing else meanwhile.
-    """
-    try:
-        with pymongo.timeout(seconds):
-            yield
-    except PyMongoError as error:
-        if not error.timeout:
-            raise
-        raise _Held from None
 
 
 class Claims:
     """First it looks for candidates, then it takes fences, then it leases those that are still as they were."""
 
     def __init__(self, database: MongoDatabase) -> None:
+        self._database = database
         self._jobs = database.jobs
         self._counters = database.counters
         # Whether others took candidates of ours last time. Then the first ones would be fought over again.
@@ -68,42 +44,56 @@ class Claims:
     async def claim(
         self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None
     ) -> Sequence[Lease]:
+        # Jobs whose pages are being committed, also by workers that were killed: the server takes a minute to notice.
+        taken: list[str] = []
         for _ in range(_ROUNDS if limit > 0 else 0):
-            ids = await self._candidates(limit, max_attempts, group)
-            if not ids:
+            expired, due = await self._candidates(limit, max_attempts, group, taken)
+            if not expired and not due:
                 return []
-            try:
-                leases = await self._lease(ids, owner, lease, max_attempts)
-            except _Held:
-                return []
-            self._crowded = len(leases) < len(ids)
+            leases = []
+            if expired:
+                first = await self._take_fences(len(expired))
+                leases += await self._lease_at_once(Offer(expired, first, owner, lease, max_attempts), taken)
+            if due:
+                first = await self._take_fences(len(due))
+                leases += await self._lease(Offer(due, first, owner, lease, max_attempts), taken)
+            self._crowded = len(leases) < len(expired) + len(due)
             if self._crowded:
                 # They may have been refused because somebody with newer fences had them before.
                 self._fences = range(0)
             if leases:
-                return leases
+                return sorted(leases, key=lambda each: each.fence)
         return []
 
-    async def _candidates(self, limit: int, max_attempts: int, group: str | None) -> list[str]:
-        expired = await self._expired(limit, group)
+    async def _candidates(
+        self, limit: int, max_attempts: int, group: str | None, taken: Collection[str]
+    ) -> tuple[list[str], list[str]]:
+        """Those whose lease is over, and those that are due."""
+        wanted = {**wanted_by(group), **({"_id": {"$nin": list(taken)}} if taken else {})}
+        expired = await self._expired(limit, wanted)
         if any(job["attempts"] >= max_attempts for job in expired):
-            with suppress(_Held), _not_waiting(_MANY_SECONDS):
-                await self._jobs.update_many({**EXPIRED, "attempts": {"$gte": max_attempts}}, burying(), hint=LEASED)
-            expired = await self._expired(limit, group)
+            await self._bury(max_attempts)
+            expired = [job for job in await self._expired(limit, wanted) if job["attempts"] < max_attempts]
         ids = self._pick(expired, limit)
         room = limit - len(ids)
-        return ids + self._pick(await self._due(room, group), room) if room else ids
+        index = PENDING if group is None else PENDING_BY_GROUP
+        return ids, self._pick(await self._due(room, wanted, index), room) if room else []
 
-    async def _expired(self, limit: int, group: str | None) -> list[Document]:
+    async def _expired(self, limit: int, wanted: Document) -> list[Document]:
         # The index is named, here and below: the planner would remember a plan that was best when the store was empty.
-        found = self._jobs.find({**EXPIRED, **wanted_by(group)}, _SEEN, hint=LEASED, limit=limit * self._spread)
+        found = self._jobs.find({**EXPIRED, **wanted}, _SEEN, hint=LEASED, limit=limit * self._spread)
         return await found.to_list()
 
-    async def _due(self, limit: int, group: str | None) -> list[Document]:
-        index = PENDING if group is None else PENDING_BY_GROUP
-        found = self._jobs.find(
-            {**DUE, **wanted_by(group)}, _SEEN, sort=_DUE_ORDER, hint=index, limit=limit * self._spread
-        )
+    async def _bury(self, max_attempts: int) -> None:
+        """Those that were begun too often; if one of them is taken, next time."""
+        spent = {**EXPIRED, "attempts": {"$gte": max_attempts}}
+        with suppress(Taken):
+            await self._database.transaction(
+                lambda session: self._jobs.update_many(spent, burying(), hint=LEASED, session=session), waiting=False
+            )
+
+    async def _due(self, limit: int, wanted: Document, index: str) -> list[Document]:
+        found = self._jobs.find({**DUE, **wanted}, _SEEN, sort=_DUE_ORDER, hint=index, limit=limit * self._spread)
         return await found.to_list()
 
     @property
@@ -116,46 +106,40 @@ class Claims:
         chosen = {job["_id"] for job in drawn[:room]}
         return [job["_id"] for job in found if job["_id"] in chosen]
 
-    async def _lease(self, ids: Sequence[str], owner: str, lease: float, max_attempts: int) -> list[Lease]:
-        """Raises _Held for a single job that is."""
-        first = await self._take_fences(len(ids))
-        free = claimable(ids, below=first, max_attempts=max_attempts)
-        update = leasing(ids, owner=owner, lease=lease, first_fence=first)
+    async def _lease(self, offer: Offer, taken: list[str]) -> list[Lease]:
+        """The quick way for a crowd: who comes second waits for a moment, and leases what is left.
+
+        But it also waits for transactions that take long, and then it looks like an update on a slow disk, which may
+        have leased the jobs.
+        """
         try:
-            if len(ids) == 1:
-                return await self._lease_one(free, update)
-            with _not_waiting(_MANY_SECONDS):
-                await self._jobs.update_many(free, update, hint="_id_")
-            leases = await self._leased(ids, first)
-        except ConnectionFailure:
-            # The driver does not retry an update of many; but whatever it did bears our fences, so that we can look.
-            leases = await self._leased(ids, first)
-        except _Held:
-            leases = await self._leased(ids, first)
-            if len(ids) == 1 and not leases:
+            with pymongo.timeout(_PATIENCE_SECONDS):
+                await self._jobs.update_many(offer.free, offer.leasing, hint="_id_")
+                return await self._leased(offer)
+        except PyMongoError as error:
+            if not error.timeout and not isinstance(error, ConnectionFailure):
                 raise
-            taken = {each.job_id for each in leases}
-            leases += await self._lease_each([each for each in ids if each not in taken], owner, lease, max_attempts)
-        return sorted(leases, key=lambda each: each.fence)
+        return await self._lease_at_once(offer, taken)
 
-    async def _lease_one(self, free: Document, update: list[Document]) -> list[Lease]:
-        with _not_waiting(_ONE_SECONDS):
-            leased = await self._jobs.find_one_and_update(
-                free, update, LEASE_FIELDS, return_document=ReturnDocument.AFTER, hint="_id_"
-            )
-        return [to_lease(leased)] if leased else []
+    async def _lease_at_once(self, offer: Offer, taken: list[str]) -> list[Lease]:
+        """Or not at all: those that others are just changing are added to `taken`."""
 
-    async def _leased(self, ids: Sequence[str], first: int) -> list[Lease]:
-        ours: Document = {"_id": {"$in": ids}, "status": "leased", "fence": {"$gte": first, "$lt": first + len(ids)}}
-        return [to_lease(job) async for job in self._jobs.find(ours, LEASE_FIELDS, hint="_id_")]
+        async def work(session: AsyncClientSession) -> list[Lease]:
+            await self._jobs.update_many(offer.ours, offer.extending, hint="_id_", session=session)
+            await self._jobs.update_many(offer.free, offer.leasing, hint="_id_", session=session)
+            return await self._leased(offer, session)
 
-    async def _lease_each(self, ids: Sequence[str], owner: str, lease: float, max_attempts: int) -> list[Lease]:
-        """One by one, without those that are held."""
-        leases = []
-        for job_id in ids:
-            with suppress(_Held):
-                leases += await self._lease([job_id], owner, lease, max_attempts)
-        return leases
+        try:
+            return await self._database.transaction(work, waiting=False)
+        except Taken:
+            if len(offer.ids) == 1:
+                taken += offer.ids
+                return []
+        return [lease for half in offer.halves for lease in await self._lease_at_once(half, taken)]
+
+    async def _leased(self, offer: Offer, session: AsyncClientSession | None = None) -> list[Lease]:
+        found = self._jobs.find(offer.ours, LEASE_FIELDS, hint="_id_", session=session)
+        return [to_lease(job) async for job in found]
 
     def forget_fences(self) -> None:
         """Those reserved may be too low now."""

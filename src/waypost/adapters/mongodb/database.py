@@ -15,7 +15,7 @@ from pymongo.read_concern import ReadConcern
 from waypost.adapters.errors import StoreRefused
 from waypost.adapters.mongodb import schema
 from waypost.adapters.mongodb.arrivals import Arrivals
-from waypost.adapters.mongodb.errors import at_the_border, bad_url, is_duplicate
+from waypost.adapters.mongodb.errors import at_the_border, bad_url, is_duplicate, is_write_conflict
 from waypost.kernel.backoff import full_jitter
 
 Document = dict[str, Any]
@@ -29,6 +29,10 @@ _WRITE_CONCERN = WriteConcern("majority", j=True)
 # How often a transaction starts again because others changed the same, and how often its end is asked for.
 _TRIES = 20
 _PAUSE, _LONGEST_PAUSE = 0.005, 0.5
+
+
+class Taken(Exception):
+    """No error: somebody is just changing the same, or has since we looked."""
 
 
 class MongoDatabase:
@@ -85,17 +89,24 @@ class MongoDatabase:
         moment: datetime = row["now"]
         return moment
 
-    async def transaction(self, work: Callable[[AsyncClientSession], Awaitable[Result]]) -> Result:
+    async def transaction(
+        self, work: Callable[[AsyncClientSession], Awaitable[Result]], *, waiting: bool = True
+    ) -> Result:
         """All that `work` does in the session is kept, or nothing; it may be called several times.
 
         It starts again only after the server has said that nothing was kept. As long as nobody knows whether it was,
         the same end is asked for again, which changes nothing if it was; and who never finds out gets an error.
+
+        Without `waiting`, it raises Taken as soon as it meets another one. A write outside of a transaction would wait
+        for that, up to a minute if its client was killed, and look no different from one on a slow disk.
         """
         async with self.client.start_session() as session:
             for attempt in range(1, _TRIES):
                 try:
                     return await self._try(session, work)
                 except PyMongoError as error:
+                    if not waiting and is_write_conflict(error):
+                        raise Taken from error
                     if error.timeout or not _is_conflict(error):
                         raise
                 await self._pause(attempt)

@@ -66,34 +66,6 @@ def all_held(leases: Collection[Lease]) -> Document:
     }
 
 
-def claimable(ids: Collection[str], *, below: int, max_attempts: int) -> Document:
-    """Those of the jobs that may be leased right now with fences from `below` on.
-
-    Somebody who took newer fences than ours may have had the job and given it back since we looked; with ours it would
-    go backwards.
-    """
-    return {
-        "_id": {"$in": list(ids)},
-        "fence": {"$lt": below},
-        "$or": [DUE, {**EXPIRED, "attempts": {"$lt": max_attempts}}],
-    }
-
-
-def leasing(ids: Collection[str], *, owner: str, lease: float, first_fence: int) -> list[Document]:
-    return [
-        {
-            "$set": {
-                "status": "leased",
-                "lease_owner": literal(owner),
-                "lease_until": later(lease),
-                "fence": {"$add": [first_fence, {"$indexOfArray": [literal(list(ids)), "$_id"]}]},
-                "attempts": {"$add": ["$attempts", 1]},
-                "attempts_total": {"$add": ["$attempts_total", 1]},
-            }
-        }
-    ]
-
-
 def burying() -> list[Document]:
     return [
         {

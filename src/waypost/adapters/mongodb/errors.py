@@ -22,6 +22,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 # Server error codes, as its error_codes.yml names them.
+_WRITE_CONFLICT = 112
 _DUPLICATE_KEY = 11000
 _OUT_OF_DISK_SPACE = 14031
 _REFUSALS = {13, 18}  # Unauthorized, AuthenticationFailed
@@ -82,6 +83,10 @@ def bad_url(said: str) -> SettingError:
 
 def is_duplicate(error: PyMongoError) -> bool:
     return _DUPLICATE_KEY in codes_of(error)
+
+
+def is_write_conflict(error: PyMongoError) -> bool:
+    return _WRITE_CONFLICT in codes_of(error)
 
 
 def codes_of(error: PyMongoError) -> set[int]:

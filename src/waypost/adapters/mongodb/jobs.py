@@ -1,17 +1,15 @@
 """Jobs and leases on MongoDB."""
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
-import pymongo
 from pymongo import ReturnDocument, UpdateMany
 from pymongo.asynchronous.client_session import AsyncClientSession
-from pymongo.errors import ConnectionFailure, PyMongoError
+from pymongo.errors import ConnectionFailure
 
 from waypost.adapters.mongodb.claiming import Claims
-from waypost.adapters.mongodb.database import Document, MongoDatabase
+from waypost.adapters.mongodb.database import Document, MongoDatabase, Taken
 from waypost.adapters.mongodb.documents import (
     NO_LEASE,
     all_held,
@@ -39,8 +37,6 @@ from waypost.scaling.jobs.store import Capabilities
 
 # Seconds for what a worker waits for, and for what reads or changes a large part of the store.
 _QUICK, _LONG = 10, 60
-# The part of a lease that its renewal may take before those that wait for others are left for later.
-_RENEWAL = 1 / 10
 # Jobs that are enqueued in one transaction: a larger one would have to fit in the server's cache.
 _AT_ONCE = 1000
 # What a changed job tells: who wants it, and what time it is.
@@ -89,38 +85,31 @@ class MongoJobStore:
 
     @at_the_border(_QUICK)
     async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
-        ids = {each.job_id for each in leases}
-        current = all_held(leases)
         try:
-            with pymongo.timeout(lease * _RENEWAL):
-                renewed = await self._jobs.update_many(current, [{"$set": {"lease_until": later(lease)}}], hint="_id_")
-        except PyMongoError as error:
-            if not error.timeout:
-                raise
-            return await self._renew_each(leases, lease)
-        if renewed.matched_count == len(ids):
-            return Renewed(ids)
-        # A fence that is current now was current then, so these were renewed.
-        return Renewed({job["_id"] async for job in self._jobs.find(current, {"_id": 1}, hint="_id_")})
+            return Renewed(await self._renew(leases, lease))
+        except Taken:
+            # A page of one of the jobs is being committed; the others should not wait for that.
+            kept, busy = set(), set()
+            for each in leases:
+                try:
+                    kept |= await self._renew([each], lease)
+                except Taken:
+                    busy.add(each.job_id)
+            return Renewed(kept, busy)
 
-    async def _renew_each(self, leases: Collection[Lease], lease: float) -> Renewed:
-        """A transaction has one of the jobs, and whoever changes many would wait for it with all the others."""
-        kept, busy = set(), set()
+    async def _renew(self, leases: Collection[Lease], lease: float) -> set[str]:
+        """Those that are current, or Taken."""
+        current = all_held(leases)
 
-        async def renew(each: Lease) -> None:
-            try:
-                with pymongo.timeout(lease * _RENEWAL):
-                    renewed = await self._jobs.update_one(held(each), [{"$set": {"lease_until": later(lease)}}])
-            except PyMongoError as error:
-                if not error.timeout:
-                    raise
-                busy.add(each.job_id)
-            else:
-                if renewed.matched_count:
-                    kept.add(each.job_id)
+        async def work(session: AsyncClientSession) -> set[str]:
+            longer = [{"$set": {"lease_until": later(lease)}}]
+            renewed = await self._jobs.update_many(current, longer, hint="_id_", session=session)
+            if renewed.matched_count == len(leases):
+                return {each.job_id for each in leases}
+            found = self._jobs.find(current, {"_id": 1}, hint="_id_", session=session)
+            return {job["_id"] async for job in found}
 
-        await asyncio.gather(*(renew(each) for each in leases))
-        return Renewed(kept, busy)
+        return await self._database.transaction(work, waiting=False)
 
     @at_the_border(_QUICK)
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:

@@ -18,7 +18,7 @@ from bench.links.creating import Created, measure_creation
 from bench.links.explanation import EXPLANATION
 from bench.links.filling import Filling
 from bench.links.following import check_targets, measure_following, visits_lost
-from bench.links.growth import Growth, measure_growth
+from bench.links.growth import Growth, Rounds
 from bench.links.phrases import measure_phrases
 from bench.links.report import Results
 from bench.links.scale import Scale, small, whole
@@ -69,44 +69,39 @@ def main() -> None:
 
 
 async def _measure(scale: Scale, server: Server, folder: Path, core: int) -> Results:
-    phrases = measure_phrases(scale.phrases)
-    _say("a phrase: " + ", ".join(f"{language} {micros:.1f} us" for language, micros in phrases.items()))
     async with AsyncExitStack() as stack:
         backends = {
             count: await asyncio.to_thread(make_backends, server, folder, f"links_{count}") for count in scale.links
         }
-        growing = {count: await _fill(each, count, scale, stack) for count, each in backends.items()}
-        both, largest = backends[max(scale.links)], growing[max(scale.links)]
-        await _warm(largest)
-        growth = await measure_growth(growing, scale.times)
-        for count, found in growth.items():
+        both = list(backends[scale.served].values())
+        rounds, served = Rounds(), {}
+        for name in backends[scale.served]:
+            # One after the other: the largest stores of both together would not stay in the memory of a small machine.
+            growing = {count: await _fill(made[name], count, scale, stack) for count, made in backends.items()}
+            await rounds.measure(name, growing, scale.times)
+            served[name] = growing[scale.served]
+        for count, found in rounds.middle.items():
             _say(f"{count:,} links: " + ", ".join(f"{kind} {micros:.1f} us" for kind, micros in found.items()))
-        samples = {name: filling.sample[: scale.followed] for name, (filling, _) in largest.items()}
+        phrases = measure_phrases(scale.phrases)
+        _say("a phrase: " + ", ".join(f"{language} {micros:.1f} us" for language, micros in phrases.items()))
+        samples = {name: filling.sample[: scale.followed] for name, (filling, _) in served.items()}
         followed, lost = await asyncio.to_thread(_follow, both, samples, server, folder, scale, core)
-        await _warm(largest)
+        for filling, _ in served.values():
+            await filling.warm()
         created = await asyncio.to_thread(_create, both, folder, scale, core)
         counting = {}
-        for name, (_, stores) in largest.items():
+        for name, (_, stores) in served.items():
             counting[name] = await measure_statistics(stores.visits, scale.visits)
             _say(f"counts: {name} {counting[name].per_second:,.0f} visits/s")
-    return Results(followed, lost, created, phrases, growth, counting)
+    return Results(followed, lost, created, phrases, rounds.middle, counting)
 
 
-async def _fill(
-    both: Sequence[Backend], count: int, scale: Scale, stack: AsyncExitStack
-) -> dict[str, tuple[Filling, Stores]]:
-    filled = {}
-    for backend in both:
-        stores = await stack.enter_async_context(backend.stores())
-        filled[backend.name] = Filling(backend, stores, sample=scale.asked), stores
-    await asyncio.gather(*(filling.fill(count) for filling, _ in filled.values()))
-    _say(f"{count:,} links are there")
-    return filled
-
-
-async def _warm(filled: Mapping[str, tuple[Filling, Stores]]) -> None:
-    for filling, _ in filled.values():
-        await filling.warm()
+async def _fill(backend: Backend, count: int, scale: Scale, stack: AsyncExitStack) -> tuple[Filling, Stores]:
+    stores = await stack.enter_async_context(backend.stores())
+    filling = Filling(backend, stores, sample=scale.asked)
+    await filling.fill(count)
+    _say(f"{backend.name}: {count:,} links are there")
+    return filling, stores
 
 
 def _one_by_one(growth: Growth) -> Growth:
@@ -152,7 +147,7 @@ def _document(parts: list[str], here: str, scale: Scale) -> str:
     arguments = " ".join(each for each in sys.argv[1:] if each != "--full")
     command = "make bench-links" + " BENCH_FULL=1" * ("--full" in sys.argv) + f' ARGS="{arguments}"' * bool(arguments)
     settings = ", ".join(f"{name} {value}" for name, value in SETTINGS.items())
-    made = f"{datetime.now(UTC):%Y-%m-%d}, `{command}`, {scale.links[-1]:,} links, on {here}. PostgreSQL: {settings}."
+    made = f"{datetime.now(UTC):%Y-%m-%d}, `{command}`, {scale.served:,} links, on {here}. PostgreSQL: {settings}."
     drawn = "![Costs as links become more](../../docs/images/links-growth.svg)"
     return "\n\n".join(["# Links, side by side", made, EXPLANATION, *parts, drawn]) + "\n"
 

@@ -38,8 +38,8 @@ class Backend:
             yield stores
 
 
-def make_backends(server: Server, folder: Path, name: str) -> list[Backend]:
-    """Empty ones, with their tables."""
+def make_backends(server: Server, folder: Path, name: str) -> dict[str, Backend]:
+    """Empty ones, with their tables, by name."""
     file = folder / name / "sqlite" / "waypost.db"
     found = [
         Backend("SQLite", f"sqlite:///{file}", file.parent),
@@ -49,4 +49,4 @@ def make_backends(server: Server, folder: Path, name: str) -> list[Backend]:
         each.folder.mkdir(parents=True)
         command = [executable, "-m", "waypost", "db", "migrate"]
         run(command, env=plain_environ(**each.settings), check=True, capture_output=True)
-    return found
+    return {each.name: each for each in found}

@@ -23,8 +23,9 @@ rounds. Read the ratios: figures change with the machine.
 - PostgreSQL and Redis are on the same machine and may use both cores.
 - *Links made*: `POST /v1/links`, each with another target (wrk); *in bulk*: 10,000 lines in one `POST /v1/links/bulk`.
 - *A phrase*: its words drawn by their number and written as one, in process.
-- *Costs as links become more*: in process, without HTTP. Each number of links has databases of its own, and all are
-  asked in turns, so that an hour in which the machine is slow is one for all of them. *Look-up*: a phrase that is not
+- *Costs as links become more*: in process, without HTTP, on one store after the other. Each number of links has a
+  database of its own, and all are asked in turns, so that an hour in which the machine is slow is one for all of them.
+  *Look-up*: a phrase that is not
   in memory. *Drawing*: with reserving its number, over PostgreSQL. *Creation*: drawing and adding, one after the other;
   *in bulk*: 1,000 in one transaction. The links before were written straight into their tables. These are read before
   each measurement, so that they are in memory as far as they fit: a machine may take it from files that nobody reads.

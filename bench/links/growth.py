@@ -12,21 +12,27 @@ ROUNDS = 3
 
 # Microseconds by what is done, and where, by the number of links.
 Growth = dict[int, dict[str, float]]
-# Stores of the same links but for their number, by that and by the name of their backend.
-Growing = Mapping[int, Mapping[str, tuple[Filling, Stores]]]
+# Stores of one backend, by the number of their links.
+Growing = Mapping[int, tuple[Filling, Stores]]
 
 
-async def measure_growth(growing: Growing, times: int) -> Growth:
-    """In turns, each the middle of its rounds: a machine that becomes slower does so for few and for many."""
-    found: dict[int, dict[str, list[float]]] = {count: defaultdict(list) for count in growing}
-    for number in range(ROUNDS):
-        for count, backends in growing.items():
-            for name, (filling, stores) in backends.items():
+class Rounds:
+    """In turns: a machine that becomes slower does so for few and for many."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+
+    async def measure(self, backend: str, growing: Growing, times: int) -> None:
+        for number in range(ROUNDS):
+            for count, (filling, stores) in growing.items():
                 await filling.warm()
                 async for kind, micros in _measure(filling, stores, slice(number * times, (number + 1) * times)):
                     # Drawing asks the store only now and then for numbers.
-                    found[count]["drawing" if kind == "drawing" else f"{kind}, {name}"].append(micros)
-    return {count: {kind: median(each) for kind, each in kinds.items()} for count, kinds in found.items()}
+                    self._found[count]["drawing" if kind == "drawing" else f"{kind}, {backend}"].append(micros)
+
+    @property
+    def middle(self) -> Growth:
+        return {count: {kind: median(each) for kind, each in kinds.items()} for count, kinds in self._found.items()}
 
 
 async def _measure(filling: Filling, stores: Stores, part: slice) -> AsyncIterator[tuple[str, float]]:

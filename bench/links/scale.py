@@ -5,14 +5,17 @@ from dataclasses import dataclass
 
 from bench.places.serving import Effort
 
-_LARGEST = 10_000_000
+_SERVED, _LARGEST = 1_000_000, 10_000_000
 
 
 @dataclass(frozen=True)
 class Scale:
-    """`links` are there at first, and later; `asked` of them are looked up, `followed` over HTTP; one has `visits`."""
+    """`links` are there at first, and later. With `served` of them, `followed` are asked for over HTTP, and one has
+    `visits`; `asked` are looked up in process.
+    """
 
     links: tuple[int, ...]
+    served: int
     asked: int
     followed: int
     times: int
@@ -26,7 +29,8 @@ class Scale:
 
 def whole(cores: Sequence[int], visits: int, *, full: bool) -> Scale:
     return Scale(
-        links=(10_000, 100_000, 1_000_000, *([_LARGEST] if full else [])),
+        links=(10_000, 100_000, _SERVED, *([_LARGEST] if full else [])),
+        served=_SERVED,
         asked=10_000,
         followed=1_000,
         times=1_000,
@@ -43,6 +47,7 @@ def whole(cores: Sequence[int], visits: int, *, full: bool) -> Scale:
 def small(cores: Sequence[int], links: int) -> Scale:
     return Scale(
         links=(links // 2, links),
+        served=links,
         asked=links // 4,
         followed=links // 4,
         times=20,

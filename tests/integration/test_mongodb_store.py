@@ -196,6 +196,23 @@ async def test_a_job_that_is_held_for_long_keeps_no_others_from_being_claimed_or
     await committing
 
 
+async def test_a_job_that_is_held_and_was_begun_too_often_keeps_no_others_from_being_claimed(
+    backend: Backend, database: MongoDatabase
+) -> None:
+    spent, _ = await shard(backend), await shard(backend, "ocm/country:FR/full:2026-02-21")
+    await backend.age(31)
+    await database.jobs.update_one({"shard": SHARD}, {"$set": {"attempts": 5}})
+    async with database.client.start_session() as session, await session.start_transaction():
+        await database.jobs.update_one({"_id": spent.job_id}, {"$set": {"pages": 7}}, session=session)
+        [found] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
+        assert found.shard == "ocm/country:FR/full:2026-02-21"
+        await session.abort_transaction()
+    assert await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5) == []
+    job = await backend.stores.jobs.get(SHARD)
+    assert job
+    assert job.status == "dead"
+
+
 async def test_a_claim_that_others_hold_up_leaves_out_what_they_hold(
     backend: Backend, database: MongoDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

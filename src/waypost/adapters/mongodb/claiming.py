@@ -73,7 +73,7 @@ class Claims:
         expired = await self._expired(limit, wanted)
         if any(job["attempts"] >= max_attempts for job in expired):
             await self._bury(max_attempts)
-            expired = [job for job in await self._expired(limit, wanted) if job["attempts"] < max_attempts]
+            expired = await self._expired(limit, {**wanted, "attempts": {"$lt": max_attempts}})
         ids = self._pick(expired, limit)
         room = limit - len(ids)
         index = PENDING if group is None else PENDING_BY_GROUP

@@ -22,18 +22,24 @@ class PrivateServer:
         self._folder = folder
         self._is_up = is_up
         self._process: subprocess.Popen[bytes] | None = None
+        self._was_killed = False
 
     def start(self) -> None:
         """Returns once it answers."""
-        with (self._folder / "server.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-            )
+        self._process = self._begin()
         give_up = time.monotonic() + _PATIENCE
         while not self._is_up():
-            if self._process.poll() is not None or time.monotonic() > give_up:
+            has_ended = self._process.poll() is not None
+            if (has_ended and not self._was_killed) or time.monotonic() > give_up:
                 raise ServerMissing((self._folder / "server.log").read_text(errors="replace")[-2000:])
             time.sleep(0.02)
+            if has_ended:
+                # Children of one that was killed, as PostgreSQL's, keep others off until they have noticed.
+                self._process = self._begin()
+
+    def _begin(self) -> "subprocess.Popen[bytes]":
+        with (self._folder / "server.log").open("ab") as log:
+            return subprocess.Popen(self._command, cwd=self._folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def kill(self) -> None:
         """SIGKILL: it has no chance to write anything more."""
@@ -41,6 +47,7 @@ class PrivateServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+            self._was_killed = True
 
 
 @contextmanager

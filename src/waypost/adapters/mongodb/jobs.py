@@ -85,19 +85,20 @@ class MongoJobStore:
 
     @at_the_border(_QUICK)
     async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
+        return await self._renew_free(list(leases), lease)
+
+    async def _renew_free(self, leases: Sequence[Lease], lease: float) -> Renewed:
+        """Without those that are taken, because a page of the job is being committed: others do not wait for that."""
         try:
             return Renewed(await self._renew(leases, lease))
         except Taken:
-            # A page of one of the jobs is being committed; the others should not wait for that.
-            kept, busy = set(), set()
-            for each in leases:
-                try:
-                    kept |= await self._renew([each], lease)
-                except Taken:
-                    busy.add(each.job_id)
-            return Renewed(kept, busy)
+            if len(leases) == 1:
+                return Renewed(set(), {leases[0].job_id})
+        middle = len(leases) // 2
+        one, other = [await self._renew_free(half, lease) for half in (leases[:middle], leases[middle:])]
+        return Renewed(one.kept | other.kept, one.busy | other.busy)
 
-    async def _renew(self, leases: Collection[Lease], lease: float) -> set[str]:
+    async def _renew(self, leases: Sequence[Lease], lease: float) -> set[str]:
         """Those that are current, or Taken."""
         current = all_held(leases)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import sys
 import traceback
 import tracemalloc
 import zlib
@@ -56,6 +57,31 @@ def ask(
 
 async def get(client: ProviderClient) -> Answer:
     return await client.get()
+
+
+FIRST = """
+import asyncio, sys
+from waypost.adapters.sources.http import ProviderClient
+
+async def main():
+    client = ProviderClient("x", sys.argv[1], None, configured="x.toml", timeout=30, max_answer=1000)
+    known = set(sys.modules)
+    await client.get()
+    print(sorted(set(sys.modules) - known))
+    await client.close()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.anyio
+async def test_the_first_request_of_a_process_loads_nothing_before_it_leaves() -> None:
+    async with provider(http(b"[]")) as told:
+        done = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", FIRST, told.url, stdout=asyncio.subprocess.PIPE
+        )
+        said, _ = await done.communicate()
+    assert said == b"[]\n"
 
 
 def failure(*answers: Told, work: Callable[[ProviderClient], Awaitable[object]] = get, **more: Any) -> WaypostError:

@@ -1,15 +1,20 @@
 """Leases are kept alive, and given up in time, however badly the store behaves."""
 
 import asyncio
+import random
 import threading
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
+import pytest
+
 from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.kernel.clock import monotonic
-from waypost.scaling.jobs.job import Held, Lease, Renewed
+from waypost.scaling.jobs.job import Failure, Held, Lease, LeaseLost, NewJob, Renewed
 from waypost.scaling.jobs.renewer import Renewer, deadline_of
+from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.jobs.worker import Handler, Worker
 
 _PATIENCE = 30.0
 LEASE = Lease("1", "ocm/country:DE/full:2026-02-21", fence=1, attempts=1, cursor=None)
@@ -98,3 +103,53 @@ def test_renewing_goes_on_after_a_defect() -> None:
         renewing.hold(Held(LEASE, deadline_of(monotonic(), _PATIENCE)), lost.set)
         assert store.renewed.wait(_PATIENCE)
     assert not lost.is_set()
+
+
+# What a handler does itself
+
+
+class CommittingStore(MemoryJobStore):
+    """Whenever it is asked from outside, its only job is being committed."""
+
+    async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
+        return Renewed(set(), {each.job_id for each in leases})
+
+
+async def work(store: MemoryJobStore, handler: Handler, *, lease: float) -> None:
+    settings = JobsSettings(lease=lease, concurrency=1, max_attempts=1, store_patience=1)
+    await store.enqueue([NewJob(LEASE.shard)])
+    with renewer(CommittingStore(), lease) as renewing:
+        worker = Worker(store, renewing, handler, owner="me", settings=settings, rng=random.Random(1))
+        await worker.run_until_idle()
+
+
+@pytest.mark.anyio
+async def test_a_lease_that_nobody_finds_time_to_renew_is_renewed_between_commits() -> None:
+    deadlines: set[float] = set()
+
+    async def handler(held: Held) -> None:
+        while len(deadlines) < 4:
+            await held.keep()
+            deadlines.add(held.deadline)
+            await asyncio.sleep(0)
+        assert not held.lost
+
+    store = MemoryJobStore()
+    await work(store, handler, lease=0.6)
+    [job] = await store.list()
+    assert (job.status, job.attempts_total) == ("done", 1)
+
+
+@pytest.mark.anyio
+async def test_whoever_renews_between_commits_hears_that_the_lease_is_lost() -> None:
+    async def handler(held: Held) -> None:
+        await store.release(held.lease, counted={})
+        [other] = await store.claim("other", limit=1, lease=30, max_attempts=5)
+        held.deadline = monotonic() + 0.2
+        with pytest.raises(LeaseLost):
+            await held.keep()
+        await store.fail(other, Failure("x", "y"), retry_in=None, counted={})
+        held.ended = True
+
+    store = MemoryJobStore()
+    await work(store, handler, lease=30)

@@ -93,6 +93,7 @@ class Engine:
     async def _bring_a_page(self, visit: _Visit) -> bool:
         """Ask within the budget, and commit what came; true when the shard has ended."""
         held, shard = visit.held, visit.shard
+        await held.keep()
         question = self._source.question(shard, held.lease.cursor)
         known = await self._pages.remembered(question) if question else None
         now, read_at = await self._pages.now(), monotonic()

@@ -3,10 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from importlib import metadata
+from importlib import import_module, metadata
 from typing import NoReturn
 from urllib.parse import SplitResult, urlencode, urljoin, urlsplit
 
@@ -65,6 +66,9 @@ class ProviderClient:
         headers = {"User-Agent": user_agent(), "Accept": "application/json", "Accept-Encoding": "gzip"}
         if access and access.value:
             headers[access.header] = access.value.reveal()
+        with suppress(ImportError):
+            # httpx loads it with its first request, which would leave too late for its turn.
+            import_module("anyio._backends._asyncio")
         no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         self._http = httpx.AsyncClient(headers=headers, cookies=no_cookies, timeout=timeout, trust_env=False)
 

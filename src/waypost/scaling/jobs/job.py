@@ -12,7 +12,7 @@ LeaseLost.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -109,13 +109,21 @@ class Tally(msgspec.Struct, frozen=True):
 class Held:
     """A lease in a worker's hands: how long it may be trusted, and what was counted but not yet written down."""
 
-    def __init__(self, lease: Lease, deadline: float) -> None:
+    def __init__(self, lease: Lease, deadline: float, renew: "Callable[[Held], Awaitable[None]] | None" = None) -> None:
         self.lease = lease
         self.deadline = deadline
+        self._renew = renew
         self.counted: Counter[str] = Counter()
         self.lost = False
         # Set by a handler whose last write ended the job; otherwise the worker acknowledges it.
         self.ended = False
+
+    async def keep(self) -> None:
+        """For a handler, between two commits: who looks from outside may meet it in the middle of one every time, and
+        cannot renew it then. Raises LeaseLost when it is somebody else's.
+        """
+        if self._renew:
+            await self._renew(self)
 
     def progressed(self, cursor: str | None) -> None:
         """A commit went through: what was counted is written down, and earlier attempts are forgiven."""

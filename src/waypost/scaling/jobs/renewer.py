@@ -104,7 +104,7 @@ class Renewer:
         renewed = await store.renew([each.lease for each in held], lease=self._lease)
         for each in held:
             if each.lease.job_id in renewed.kept:
-                each.deadline = deadline_of(sent, self._lease)
+                each.deadline = max(each.deadline, deadline_of(sent, self._lease))
                 LEASE_RENEWALS.labels("kept").inc()
             elif each.lease.job_id not in renewed.busy:
                 self._lose(each)

@@ -23,6 +23,8 @@ log = get_logger("jobs")
 Handler = Callable[[Held], Awaitable[None]]
 
 _POLL_SECONDS = 1.0
+# More than this part of a lease is left while the renewer gets through.
+_ENOUGH = 1 / 2
 _RETRY_BASE, _RETRY_CAP = 1.0, 60.0
 _TROUBLE_SECONDS = 3.0
 # Trouble that comes again within this time is the same trouble.
@@ -143,12 +145,23 @@ class Worker:
         )
         deadline = deadline_of(sent, self._settings.lease)
         for lease in leases:
-            held = Held(lease, deadline)
+            held = Held(lease, deadline, self._keep)
             task = asyncio.create_task(self._work(held))
             self._tasks.add(task)
             # Renewed from now on, and not once its task begins: the loop may be busy until then.
             self._renewer.hold(held, self._interrupter(task))
         return len(leases)
+
+    async def _keep(self, held: Held) -> None:
+        """Renews a lease that the renewer has not for too long."""
+        sent, lease = monotonic(), self._settings.lease
+        if held.deadline - sent > lease * _ENOUGH:
+            return
+        renewed = await self._store.renew([held.lease], lease=lease)
+        if held.lease.job_id in renewed.kept:
+            held.deadline = max(held.deadline, deadline_of(sent, lease))
+        elif held.lease.job_id not in renewed.busy:
+            raise LeaseLost(f"the lease on {held.lease.shard} (fence {held.lease.fence}) is no longer ours")
 
     async def _wait(self, *, for_work: bool) -> None:
         """Until a job ends, `stop` is called, or there may be work to claim."""

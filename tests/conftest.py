@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 import certifi
 import pytest
 import structlog
+from asyncpg.connect_utils import TLSUpgradeProto
 from hypothesis import settings
 
 from support.job_backend import JobBackend
@@ -53,6 +54,23 @@ def _trust_one_authority(config: pytest.Config) -> None:
     path = Path(folder.name) / "authority.pem"
     path.write_text("".join(certifi.contents().partition("-----END CERTIFICATE-----")[:2]) + "\n", encoding="ascii")
     os.environ["SSL_CERT_FILE"] = str(path)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _futures_that_a_driver_forgets() -> Iterator[None]:
+    """PostgreSQL's driver asks for TLS first. If it is told to stop just then, nobody reads that the connection is lost,
+    and asyncio takes that for a defect.
+    """
+    lost = TLSUpgradeProto.connection_lost
+
+    def connection_lost(self: TLSUpgradeProto, error: Exception | None) -> None:
+        lost(self, error)
+        if not self.on_data.cancelled():
+            self.on_data.exception()
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(TLSUpgradeProto, "connection_lost", connection_lost)
+        yield
 
 
 @pytest.fixture(autouse=True)

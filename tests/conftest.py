@@ -58,8 +58,8 @@ def _trust_one_authority(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _futures_that_a_driver_forgets() -> Iterator[None]:
-    """PostgreSQL's driver asks for TLS first. If it is told to stop just then, nobody reads that the connection is lost,
-    and asyncio takes that for a defect.
+    """PostgreSQL's driver asks for TLS first. If it is told to stop just then, nobody reads that the connection was
+    lost, and asyncio takes that for a defect.
     """
     lost = TLSUpgradeProto.connection_lost
 

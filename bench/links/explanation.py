@@ -25,10 +25,10 @@ rounds. Read the ratios: figures change with the machine.
 - *A phrase*: its words drawn by their number and written as one, in process.
 - *Costs as links become more*: in process, without HTTP, on one store after the other. Each number of links has a
   database of its own, and all are asked in turns, so that an hour in which the machine is slow is one for all of them.
-  *Look-up*: a phrase that is not
-  in memory. *Drawing*: with reserving its number, on both stores. *Creation*: drawing and adding, one after the other;
-  *in bulk*: 1,000 in one transaction. The links before were written straight into their tables. These are read before
-  each measurement, so that they are in memory as far as they fit: a machine may take it from files that nobody reads.
+  *Look-up*: a phrase that is not in memory. *Drawing*: with reserving its number, on both stores. *Creation*: drawing
+  and adding, one after the other; *in bulk*: 1,000 in one transaction. The links before were written straight into
+  their tables. These are read before each measurement, so that they are in memory as far as they fit: a machine may
+  take it from files that nobody reads.
 - *Counts*: a link's visits over 90 days with 180 browsers and 500 referring sites, in process; *counted/s* is for
   batches of 2,000, as they are shipped, for one link, which is the worst case.
 - *What misses its aim*. Redirects: measured apart, one takes 11 us of our own process and 7 of the kernel, for nginx 2

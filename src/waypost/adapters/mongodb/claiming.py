@@ -11,7 +11,7 @@ from pymongo.errors import ConnectionFailure, PyMongoError
 
 from waypost.adapters.errors import StoreRefused
 from waypost.adapters.mongodb.database import Document, MongoDatabase, Taken
-from waypost.adapters.mongodb.documents import DUE, EXPIRED, LEASE_FIELDS, burying, to_lease, wanted_by
+from waypost.adapters.mongodb.documents import DUE, EXPIRED, LEASE_FIELDS, burying, extending, to_lease, wanted_by
 from waypost.adapters.mongodb.offers import Offer
 from waypost.adapters.mongodb.schema import LEASED, PENDING, PENDING_BY_GROUP
 from waypost.scaling.jobs.job import Lease
@@ -125,7 +125,7 @@ class Claims:
         """Or not at all: those that others are just changing are added to `taken`."""
 
         async def work(session: AsyncClientSession) -> list[Lease]:
-            await self._jobs.update_many(offer.ours, offer.extending, hint="_id_", session=session)
+            await self._jobs.update_many(offer.ours, extending(offer.lease), hint="_id_", session=session)
             await self._jobs.update_many(offer.free, offer.leasing, hint="_id_", session=session)
             return await self._leased(offer, session)
 

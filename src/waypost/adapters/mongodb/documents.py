@@ -66,6 +66,10 @@ def all_held(leases: Collection[Lease]) -> Document:
     }
 
 
+def extending(lease: float) -> list[Document]:
+    return [{"$set": {"lease_until": later(lease)}}]
+
+
 def burying() -> list[Document]:
     return [
         {

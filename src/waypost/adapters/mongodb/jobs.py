@@ -17,6 +17,7 @@ from waypost.adapters.mongodb.documents import (
     cancelling,
     counting,
     ending,
+    extending,
     held,
     joining,
     later,
@@ -103,8 +104,7 @@ class MongoJobStore:
         current = all_held(leases)
 
         async def work(session: AsyncClientSession) -> set[str]:
-            longer = [{"$set": {"lease_until": later(lease)}}]
-            renewed = await self._jobs.update_many(current, longer, hint="_id_", session=session)
+            renewed = await self._jobs.update_many(current, extending(lease), hint="_id_", session=session)
             if renewed.matched_count == len(leases):
                 return {each.job_id for each in leases}
             found = self._jobs.find(current, {"_id": 1}, hint="_id_", session=session)

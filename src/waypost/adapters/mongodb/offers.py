@@ -55,10 +55,6 @@ class Offer:
         ]
 
     @property
-    def extending(self) -> list[Document]:
-        return [{"$set": {"lease_until": later(self.lease)}}]
-
-    @property
     def halves(self) -> tuple[Self, Self]:
         middle = len(self.ids) // 2
         return replace(self, ids=self.ids[:middle]), replace(self, ids=self.ids[middle:], first=self.first + middle)

@@ -154,6 +154,17 @@ async def test_a_dead_job_stays_dead_until_a_person_revives_it(jobs: JobStore) -
     assert await jobs.revive() == 1
 
 
+async def test_what_was_done_can_be_done_again_from_its_beginning(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS[:2], "one")
+    done, leased = await claim(jobs, 2)
+    await jobs.checkpoint(done, cursor="after:1", counted={"requests": 1})
+    await jobs.complete([Done(done)])
+    assert await jobs.redo([done.shard, leased.shard, "ocm/country:XX/full:2026-01-01"]) == 1
+    [again] = await claim(jobs, 2)
+    assert (again.shard, again.cursor, again.attempts) == (done.shard, None, 1)
+    assert again.fence > leased.fence > 0
+
+
 async def test_a_job_that_kills_its_workers_ends_up_dead(job_backend: JobBackend) -> None:
     jobs = job_backend.jobs
     await enqueue(jobs, SHARDS[:1], "one")

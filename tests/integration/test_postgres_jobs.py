@@ -390,14 +390,14 @@ async def test_a_role_refuses_an_old_schema_and_names_the_command(empty_url: str
 
 
 async def test_a_schema_that_needs_newer_code_is_refused_by_everybody(url: str) -> None:
-    await run(url, "insert into migrations (version, name, oldest_code) values (999, 'contract', 999)")
+    await run(url, "insert into migrations (version, name, oldest_code, digest) values (999, 'contract', 999, '')")
     for migrating in (True, False):
         with pytest.raises(StoreTooNew, match="newer Waypost"):
             await PostgresDatabase.open(url, migrating=migrating)
 
 
 async def test_the_previous_release_runs_on_a_schema_that_only_grew(url: str) -> None:
-    await run(url, "insert into migrations (version, name, oldest_code) values (999, 'expand', 1)")
+    await run(url, "insert into migrations (version, name, oldest_code, digest) values (999, 'expand', 1, '')")
     await run(url, "alter table jobs add column colour text")
     async with opened(url) as database:
         await enqueue(PostgresJobStore(database), MANY[:1])

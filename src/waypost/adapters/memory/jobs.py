@@ -135,6 +135,15 @@ class MemoryJobStore:
                 self.jobs[job.id] = replace(job, status="pending", attempts=0, not_before=utc_now(), finished_at=None)
             return len(dead)
 
+    async def redo(self, shards: Collection[str]) -> int:
+        with self._lock:
+            done = [job for job in self.jobs.values() if job.status == "done" and job.shard in shards]
+            for job in done:
+                self.jobs[job.id] = replace(
+                    job, status="pending", attempts=0, cursor=None, not_before=utc_now(), finished_at=None
+                )
+            return len(done)
+
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
         with self._lock:
             before = utc_now() - timedelta(seconds=older_than)

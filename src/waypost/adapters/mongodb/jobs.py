@@ -181,6 +181,12 @@ class MongoJobStore:
         return (await self._jobs.update_many(dead, [{"$set": again}])).modified_count
 
     @at_the_border(_LONG)
+    async def redo(self, shards: Collection[str]) -> int:
+        done: Document = {"status": "done", "shard": {"$in": list(shards)}}
+        again = {"status": "pending", "attempts": 0, "cursor": None, "not_before": "$$NOW", "finished_at": None}
+        return (await self._jobs.update_many(done, [{"$set": again}])).modified_count
+
+    @at_the_border(_LONG)
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
         old = {
             "status": {"$in": list(statuses)},

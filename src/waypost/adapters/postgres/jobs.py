@@ -175,6 +175,10 @@ class PostgresJobStore:
         [row] = await self._database.fetch(SQL["revive"], chosen, timeout=_BULK_SECONDS)
         return int(row["revived"])
 
+    async def redo(self, shards: Collection[str]) -> int:
+        [row] = await self._database.fetch(SQL["redo"], list(shards), timeout=_BULK_SECONDS)
+        return int(row["redone"])
+
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
         [row] = await self._database.fetch(SQL["prune"], older_than, list(statuses), timeout=_BULK_SECONDS)
         return int(row["pruned"])

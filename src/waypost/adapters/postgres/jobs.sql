@@ -244,6 +244,14 @@ with revived as (
 )
 select count(*) as revived, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from revived;
 
+-- redo: what was done is done again
+with redone as (
+  update jobs set status = 'pending', attempts = 0, cursor = null, not_before = now(), finished_at = null
+  where status = 'done' and shard = any($1::text[])
+  returning id
+)
+select count(*) as redone, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from redone;
+
 -- prune: jobs that ended long ago
 with pruned as (
   delete from jobs where finished_at < now() - make_interval(secs => $1) and status = any($2::text[])

@@ -102,9 +102,16 @@ class RedisJobStore:
 
     async def revive(self, shards: Collection[str] | None = None) -> int:
         if shards is not None:
-            found = [await self._run("find", json(chunk)) for chunk in _chunks(list(shards))]
-            return sum([await self._run("revive", json(ids)) for ids in found])
-        return sum([await self._run("revive", json(ids)) async for ids in self._walk(by_status("dead"), _CHUNK)])
+            return await self._reopen(shards, "dead")
+        walk = self._walk(by_status("dead"), _CHUNK)
+        return sum([await self._run("revive", json(ids), "dead") async for ids in walk])
+
+    async def redo(self, shards: Collection[str]) -> int:
+        return await self._reopen(shards, "done")
+
+    async def _reopen(self, shards: Collection[str], status: Status) -> int:
+        found = [await self._run("find", json(chunk)) for chunk in _chunks(list(shards))]
+        return sum([await self._run("revive", json(ids), status) for ids in found])
 
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
         before = await self._client.now_us() - microseconds(older_than)

@@ -129,6 +129,10 @@ class SqliteJobStore:
             lambda tx: tx.execute(SQL["revive"], {"now": now_us(), "shards": chosen}).rowcount
         )
 
+    async def redo(self, shards: Collection[str]) -> int:
+        again = {"now": now_us(), "shards": msgspec.json.encode(list(shards)).decode()}
+        return await self._database.write(lambda tx: tx.execute(SQL["redo"], again).rowcount)
+
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
         chosen = msgspec.json.encode(list(statuses)).decode()
         return await self._database.write(

@@ -89,6 +89,10 @@ where status = 'leased' and lease_owner = :owner;
 update jobs set status = 'pending', attempts = 0, not_before = :now, finished_at = null
 where status = 'dead' and (:shards is null or shard in (select value from json_each(:shards)));
 
+-- redo: what was done is done again
+update jobs set status = 'pending', attempts = 0, cursor = null, not_before = :now, finished_at = null
+where status = 'done' and shard in (select value from json_each(:shards));
+
 -- prune: jobs that ended long ago
 delete from jobs where finished_at < :before and status in (select value from json_each(:statuses));
 

@@ -90,6 +90,10 @@ class JobStore(Protocol):
         """Dead → pending with no attempts counted, for these shards or all; returns how many."""
         ...
 
+    async def redo(self, shards: Collection[str]) -> int:
+        """Done → pending, for these shards: what they had brought is gone from where it was kept; returns how many."""
+        ...
+
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
         """Forget jobs that ended so many seconds ago; returns how many. Their keys may be enqueued anew."""
         ...

@@ -1,7 +1,6 @@
 """The worker: claims jobs, works on several at once, and ends each lease the right way."""
 
 import asyncio
-import math
 import random
 from collections.abc import Awaitable, Callable
 
@@ -14,6 +13,7 @@ from waypost.scaling.jobs.job import Failure, Held, LeaseLost
 from waypost.scaling.jobs.renewer import Renewer, deadline_of
 from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.jobs.trouble import Trouble
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import JOBS_ENDED
 
@@ -27,27 +27,6 @@ _POLL_SECONDS = 1.0
 _ENOUGH = 1 / 2
 _RETRY_BASE, _RETRY_CAP = 1.0, 60.0
 _TROUBLE_SECONDS = 3.0
-# Trouble that comes again within this time is the same trouble.
-_CALM_SECONDS = 10.0
-
-
-class Trouble:
-    """How long the store has been in trouble without a pause."""
-
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
-        self._since = self._last = -math.inf
-        self._error: StoreTrouble | None = None
-
-    def note(self, error: StoreTrouble) -> None:
-        now = monotonic()
-        if now - self._last > _CALM_SECONDS:
-            self._since = now
-        self._last, self._error = now, error
-
-    def raise_if_it_lasts(self) -> None:
-        if self._error and self._last - self._since >= self._patience:
-            raise self._error
 
 
 class Worker:
@@ -74,7 +53,9 @@ class Worker:
         self._refusal: Forbidden | None = None
         self._changed = asyncio.Event()
         self._stopping = False
+        # Of the store of jobs, and of whatever stores the handlers write to.
         self._trouble = Trouble(settings.store_patience)
+        self._trouble_at_work = Trouble(settings.store_patience)
 
     def stop(self) -> None:
         """Give every job back and end; what was committed stays."""
@@ -110,11 +91,13 @@ class Worker:
             try:
                 while not self._stopping and not self._refusal:
                     self._trouble.raise_if_it_lasts()
+                    self._trouble_at_work.raise_if_it_lasts()
                     try:
                         if await self._step(group, is_over):
                             return
                     except StoreTrouble as trouble:
-                        await asyncio.sleep(self._bear(trouble))
+                        self._trouble.note(trouble, monotonic())
+                        await asyncio.sleep(self._pause_after(trouble))
             finally:
                 await self._release_all()
         if self._refusal:
@@ -143,9 +126,10 @@ class Worker:
             max_attempts=self._settings.max_attempts,
             group=group,
         )
+        self._trouble.end()
         deadline = deadline_of(sent, self._settings.lease)
         for lease in leases:
-            held = Held(lease, deadline, self._keep)
+            held = Held(lease, deadline, self._keep, self._trouble_at_work.end)
             task = asyncio.create_task(self._work(held))
             self._tasks.add(task)
             # Renewed from now on, and not once its task begins: the loop may be busy until then.
@@ -173,10 +157,9 @@ class Worker:
         for task in done:
             task.result()
 
-    def _bear(self, trouble: StoreTrouble) -> float:
-        """Note that the store is in trouble; returns how long to leave it alone."""
+    def _pause_after(self, trouble: StoreTrouble) -> float:
+        """How long to leave the store alone."""
         log.warning("the store is in trouble", error=trouble.slug, message=str(trouble))
-        self._trouble.note(trouble)
         return full_jitter(1, base=_TROUBLE_SECONDS, cap=_TROUBLE_SECONDS, rng=self._rng)
 
     async def _work(self, held: Held) -> None:
@@ -195,6 +178,7 @@ class Worker:
 
     async def _handle(self, held: Held, task: "asyncio.Task[None]") -> None:
         self._handling.add(task)
+        began = monotonic()
         try:
             await self._handler(held)
         except asyncio.CancelledError:
@@ -202,9 +186,11 @@ class Worker:
             how = "lost" if held.lost else await self._give_back(held)
         except Exception as error:  # noqa: BLE001 - judged there, by its type
             self._handling.discard(task)
+            self._note_how_the_store_is(error, began)
             how = await self._judge(held, error)
         else:
             self._handling.discard(task)
+            self._trouble_at_work.end()
             if not held.ended:
                 self._acknowledger.acknowledge(held)
                 return
@@ -226,6 +212,13 @@ class Worker:
         if task in self._handling:
             task.cancel()
 
+    def _note_how_the_store_is(self, error: Exception, began: float) -> None:
+        """Whatever else ended a handler, it had got past the store."""
+        if isinstance(error, StoreTrouble):
+            self._trouble_at_work.note(error, monotonic(), began=began)
+        elif not isinstance(error, LeaseLost):
+            self._trouble_at_work.end()
+
     async def _judge(self, held: Held, error: Exception) -> str:
         """Whose fault it is decides what becomes of the job."""
         match error:
@@ -235,7 +228,7 @@ class Worker:
                 return await self._give_back(held, delay=error.retry_in)
             case StoreTrouble():
                 # If the store does not even take it back, the lease will expire.
-                return await self._give_back(held, delay=self._bear(error))
+                return await self._give_back(held, delay=self._pause_after(error))
             case WaypostError():
                 return await self._fail(held, error)
             case _:

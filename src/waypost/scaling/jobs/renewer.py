@@ -9,6 +9,7 @@ from typing import Self
 
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import WaypostError
+from waypost.kernel.tasks import end
 from waypost.scaling.jobs.job import Held
 from waypost.scaling.jobs.store import JobStore
 from waypost.telemetry.logs import get_logger
@@ -39,7 +40,8 @@ class Renewer:
         self._is_busy = False
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="lease-renewer", daemon=True)
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._live, name="lease-renewer", daemon=True)
 
     def __enter__(self) -> Self:
         # Counted when somebody asks for the metrics, not for each job.
@@ -61,12 +63,24 @@ class Renewer:
         with self._lock:
             self._held.pop(held.lease.fence, None)
 
-    async def _run(self) -> None:
-        watching = asyncio.create_task(self._watch())
+    def raise_if_ended(self) -> None:
+        """Nobody renews any more, and nobody would be told of a lost lease."""
+        if self._failure:
+            raise self._failure
+
+    def _live(self) -> None:
         try:
-            await self._keep_renewing()
-        finally:
-            watching.cancel()
+            asyncio.run(self._run())
+        except BaseException as error:  # noqa: BLE001 - the worker raises it
+            self._failure = error
+
+    async def _run(self) -> None:
+        watching, renewing = asyncio.create_task(self._watch()), asyncio.create_task(self._keep_renewing())
+        done, _ = await asyncio.wait({watching, renewing}, return_when=asyncio.FIRST_COMPLETED)
+        self._stop.set()
+        await end(watching, renewing)
+        for task in done:
+            task.result()
 
     async def _keep_renewing(self) -> None:
         while not self._stop.is_set():

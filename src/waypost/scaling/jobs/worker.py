@@ -8,6 +8,7 @@ from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import Forbidden, NotNow, StoreTrouble, TransientError, WaypostError
 from waypost.kernel.tasks import end
+from waypost.kernel.text import as_text
 from waypost.scaling.jobs.acknowledging import Acknowledger
 from waypost.scaling.jobs.job import Failure, Held, LeaseLost
 from waypost.scaling.jobs.renewer import Renewer, deadline_of
@@ -49,9 +50,9 @@ class Worker:
         self._tasks: set[asyncio.Task[None]] = set()
         # Those whose handler is at work.
         self._handling: set[asyncio.Task[None]] = set()
-        self._acknowledger = Acknowledger(store, renewer)
-        self._refusal: Forbidden | None = None
         self._changed = asyncio.Event()
+        self._acknowledger = Acknowledger(store, renewer, self._changed.set)
+        self._refusal: Forbidden | None = None
         self._stopping = False
         # Of the store of jobs, and of whatever stores the handlers write to.
         self._trouble = Trouble(settings.store_patience)
@@ -85,13 +86,13 @@ class Worker:
 
     async def _run(self, group: str | None, is_over: Callable[[], Awaitable[bool]]) -> None:
         """When the provider forbids us (a wrong key, a ban), asking for the other shards would only make it worse:
-        the rest is given back and the refusal is raised. So is the trouble of a store that lasts too long.
+        the rest is given back and the refusal is raised. So is the trouble of a store that lasts too long, and whatever
+        ended the acknowledger or the renewer: without them jobs would stay leased, and nobody would know why.
         """
         async with self._acknowledger:
             try:
                 while not self._stopping and not self._refusal:
-                    self._trouble.raise_if_it_lasts()
-                    self._trouble_at_work.raise_if_it_lasts()
+                    self._raise_what_is_past_bearing()
                     try:
                         if await self._step(group, is_over):
                             return
@@ -100,8 +101,16 @@ class Worker:
                         await asyncio.sleep(self._pause_after(trouble))
             finally:
                 await self._release_all()
+        # Not of the renewer: nothing is held any more.
+        self._acknowledger.raise_if_ended()
         if self._refusal:
             raise self._refusal
+
+    def _raise_what_is_past_bearing(self) -> None:
+        self._renewer.raise_if_ended()
+        self._acknowledger.raise_if_ended()
+        self._trouble.raise_if_it_lasts()
+        self._trouble_at_work.raise_if_it_lasts()
 
     async def _step(self, group: str | None, is_over: Callable[[], Awaitable[bool]]) -> bool:
         """Claim what there is room for, and wait for something to change; true when all is over."""
@@ -165,39 +174,40 @@ class Worker:
     async def _work(self, held: Held) -> None:
         task = asyncio.current_task()
         assert task
+        how = "lost"
         try:
             if self._stopping:  # claimed, but asked to stop before it began
-                await self._give_back(held)
-                self._renewer.drop(held)
+                how = await self._give_back(held)
             elif not held.lost:
-                await self._handle(held, task)
+                how = await self._handle(held, task)
         finally:
+            # Whatever happened: a lease that nobody works on must not be renewed.
+            if how == "worked":
+                self._acknowledger.acknowledge(held)
+            else:
+                self._renewer.drop(held)
+                JOBS_ENDED.labels(how).inc()
+            log.debug("job ended", shard=held.lease.shard, how=how)
             # Here and not in a callback of the task, which would come a turn of the loop later: the room is free now.
             self._tasks.discard(task)
             self._changed.set()
 
-    async def _handle(self, held: Held, task: "asyncio.Task[None]") -> None:
+    async def _handle(self, held: Held, task: "asyncio.Task[None]") -> str:
+        """How it ended; "worked" if that has yet to be acknowledged."""
         self._handling.add(task)
         began = monotonic()
         try:
             await self._handler(held)
         except asyncio.CancelledError:
             self._handling.discard(task)
-            how = "lost" if held.lost else await self._give_back(held)
+            return "lost" if held.lost else await self._give_back(held)
         except Exception as error:  # noqa: BLE001 - judged there, by its type
             self._handling.discard(task)
             self._note_how_the_store_is(error, began)
-            how = await self._judge(held, error)
-        else:
-            self._handling.discard(task)
-            self._trouble_at_work.end()
-            if not held.ended:
-                self._acknowledger.acknowledge(held)
-                return
-            how = "done"
-        self._renewer.drop(held)
-        JOBS_ENDED.labels(how).inc()
-        log.debug("job ended", shard=held.lease.shard, how=how)
+            return await self._judge(held, error)
+        self._handling.discard(task)
+        self._trouble_at_work.end()
+        return "done" if held.ended else "worked"
 
     def _interrupter(self, task: "asyncio.Task[None]") -> Callable[[], None]:
         """To be called from any thread."""
@@ -242,9 +252,10 @@ class Worker:
         log.warning("job failed", shard=held.lease.shard, error=error.slug, message=str(error), retry_in=delay)
         held.counted["retries"] += retry
         try:
-            await self._store.fail(held.lease, Failure(error.slug, str(error)), retry_in=delay, counted=held.counted)
-        except (LeaseLost, StoreTrouble):
-            return "lost"
+            failure = Failure(error.slug, as_text(str(error)))
+            await self._store.fail(held.lease, failure, retry_in=delay, counted=held.counted)
+        except Exception as failure_of_the_store:  # noqa: BLE001 - told there; the lease will expire
+            return self._lose(held, failure_of_the_store)
         finally:
             if isinstance(error, Forbidden):
                 self._refusal = error
@@ -253,9 +264,15 @@ class Worker:
     async def _give_back(self, held: Held, delay: float = 0.0) -> str:
         try:
             await self._store.release(held.lease, counted=held.counted, delay=delay)
-        except (LeaseLost, StoreTrouble):
-            return "lost"
+        except Exception as error:  # noqa: BLE001 - told there; the lease will expire
+            return self._lose(held, error)
         return "released"
+
+    def _lose(self, held: Held, error: Exception) -> str:
+        """The store did not take a job back."""
+        if not isinstance(error, (LeaseLost, StoreTrouble)):
+            log.error("a job could not be given back", shard=held.lease.shard, exc_info=error)
+        return "lost"
 
     async def _release_all(self) -> None:
         self._stopping = True

@@ -13,6 +13,7 @@ from waypost.adapters.mongodb.database import Document, MongoDatabase, Taken
 from waypost.adapters.mongodb.documents import (
     NO_LEASE,
     all_held,
+    burying,
     cancellable,
     cancelling,
     counting,
@@ -163,9 +164,11 @@ class MongoJobStore:
         await self.change(lease, ending("pending", counted, delay=delay, attempts=forgiven))
 
     @at_the_border(_QUICK)
-    async def release_owner(self, owner: str) -> int:
+    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
         left = {"status": "leased", "lease_owner": owner}
-        return (await self._jobs.update_many(left, {"$set": {**NO_LEASE, "status": "pending"}})).modified_count
+        buried = await self._jobs.update_many({**left, "attempts": {"$gte": max_attempts}}, burying())
+        released = await self._jobs.update_many(left, {"$set": {**NO_LEASE, "status": "pending"}})
+        return buried.modified_count + released.modified_count
 
     @at_the_border(_QUICK)
     async def raise_fences(self, above: int) -> None:

@@ -2,8 +2,17 @@
 
 import asyncpg
 import pytest
+from pymongo.errors import (
+    AutoReconnect,
+    BulkWriteError,
+    ExecutionTimeout,
+    NotPrimaryError,
+    OperationFailure,
+    PyMongoError,
+)
 
 from waypost.adapters.errors import StoreAway, StoreBusy, StoreFull, StoreRefused
+from waypost.adapters.mongodb.errors import translate as translate_mongodb
 from waypost.adapters.postgres.errors import translated
 from waypost.kernel.errors import StoreTrouble, WaypostError
 
@@ -54,3 +63,63 @@ def test_a_wrong_statement_is_a_defect_of_ours(state: str) -> None:
 def test_hosts_of_which_none_takes_writes_are_away() -> None:
     with pytest.raises(StoreAway, match="takes writes"), translated("here"):
         raise asyncpg.TargetServerAttributeNotMatched("None of the hosts match the target attribute requirement")
+
+
+# By the server's error code.
+MONGODB: dict[int, type[WaypostError]] = {
+    6: StoreAway,  # HostUnreachable
+    7: StoreAway,  # HostNotFound
+    13: StoreRefused,  # Unauthorized
+    18: StoreRefused,  # AuthenticationFailed
+    24: StoreBusy,  # LockTimeout
+    43: StoreAway,  # CursorNotFound
+    50: StoreAway,  # MaxTimeMSExpired
+    64: StoreAway,  # WriteConcernFailed
+    89: StoreAway,  # NetworkTimeout
+    91: StoreAway,  # ShutdownInProgress
+    112: StoreBusy,  # WriteConflict
+    134: StoreAway,  # ReadConcernMajorityNotAvailableYet
+    175: StoreBusy,  # QueryPlanKilled
+    189: StoreAway,  # PrimarySteppedDown
+    237: StoreAway,  # CursorKilled
+    251: StoreBusy,  # NoSuchTransaction
+    290: StoreBusy,  # TransactionExceededLifetimeLimitSeconds
+    388: StoreBusy,  # TransactionTooLargeForCache
+    9001: StoreAway,  # SocketException
+    10107: StoreAway,  # NotWritablePrimary
+    11000: StoreBusy,  # DuplicateKey
+    11600: StoreAway,  # InterruptedAtShutdown
+    11602: StoreAway,  # InterruptedDueToReplStateChange
+    13435: StoreAway,  # NotPrimaryNoSecondaryOk
+    13436: StoreAway,  # NotPrimaryOrSecondary
+    14031: StoreFull,  # OutOfDiskSpace
+}
+MONGODB_DEFECTS = (2, 9, 14, 40, 66)
+
+
+def mongodb_said(code: int) -> PyMongoError:
+    if code == 50:
+        return ExecutionTimeout("what it says", code)
+    return OperationFailure("what it says", code)
+
+
+@pytest.mark.parametrize("code", MONGODB)
+def test_what_mongodb_says_becomes_ours(code: int) -> None:
+    in_bulk = BulkWriteError({"writeErrors": [{"code": code}], "writeConcernErrors": []})
+    told = [mongodb_said(code)] + ([in_bulk] if code != 50 else [])
+    assert {type(translate_mongodb(error)) for error in told} == {MONGODB[code]}
+
+
+@pytest.mark.parametrize("code", MONGODB_DEFECTS)
+def test_a_wrong_command_is_a_defect_of_ours(code: int) -> None:
+    assert translate_mongodb(mongodb_said(code)) is None
+
+
+@pytest.mark.parametrize("error", [AutoReconnect("gone"), NotPrimaryError("stepped down", {"code": 10107})])
+def test_a_lost_primary_of_mongodb_is_away(error: PyMongoError) -> None:
+    assert isinstance(translate_mongodb(error), StoreAway)
+
+
+def test_a_write_that_mongodb_says_may_be_tried_again_is_trouble_that_passes() -> None:
+    error = OperationFailure("what it says", 999999, {"errorLabels": ["RetryableWriteError"]})
+    assert isinstance(translate_mongodb(error), StoreAway)

@@ -1,32 +1,19 @@
 """MongoDB's primary steps down: what was being done is done again, or was done, and all goes on."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 import pytest
 from pymongo.errors import AutoReconnect
 
+from support.patience import patiently
 from support.servers.private import private_mongod
 from waypost.adapters.mongodb.database import MongoDatabase
 from waypost.adapters.mongodb.jobs import MongoJobStore
-from waypost.kernel.errors import StoreTrouble
 from waypost.scaling.jobs.job import Done, Lease, NewJob
 
 pytestmark = pytest.mark.anyio
 
 SHARDS = [f"ocm/country:DE/ids:{number}..{number + 1}" for number in range(40)]
-
-Result = TypeVar("Result")
-
-
-async def patiently(call: Callable[[], Awaitable[Result]]) -> Result:
-    """As a worker does it: trouble of the store is nobody's fault."""
-    while True:
-        try:
-            return await call()
-        except StoreTrouble:
-            await asyncio.sleep(0.05)
 
 
 async def step_down(database: MongoDatabase) -> None:

@@ -10,10 +10,13 @@ from pymongo.errors import (
     OperationFailure,
     PyMongoError,
 )
+from redis import exceptions as redis_errors
+from redis._parsers.base import BaseParser
 
 from waypost.adapters.errors import StoreAway, StoreBusy, StoreFull, StoreRefused
 from waypost.adapters.mongodb.errors import translate as translate_mongodb
 from waypost.adapters.postgres.errors import translated
+from waypost.adapters.redis.errors import translate as translate_redis
 from waypost.kernel.errors import StoreTrouble, WaypostError
 
 # By SQLSTATE.
@@ -123,3 +126,55 @@ def test_a_lost_primary_of_mongodb_is_away(error: PyMongoError) -> None:
 def test_a_write_that_mongodb_says_may_be_tried_again_is_trouble_that_passes() -> None:
     error = OperationFailure("what it says", 999999, {"errorLabels": ["RetryableWriteError"]})
     assert isinstance(translate_mongodb(error), StoreAway)
+
+
+# As the server sends it.
+REDIS: dict[str, type[WaypostError]] = {
+    "READONLY You can't write against a read only replica.": StoreAway,
+    "ERR Error running script (call to f_1): @user_script:1: -READONLY You can't write": StoreAway,
+    "LOADING Redis is loading the dataset in memory": StoreAway,
+    "CLUSTERDOWN The cluster is down": StoreAway,
+    "CLUSTERDOWN Hash slot not served": StoreAway,
+    "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.": StoreAway,
+    "NOREPLICAS Not enough good replicas to write.": StoreAway,
+    "TRYAGAIN Multiple keys request during rehashing of slot": StoreBusy,
+    "BUSY Redis is busy running a script.": StoreBusy,
+    "ERR Script attempted to access a non local key in a cluster node script: 1": StoreAway,
+    "MISCONF Redis is configured to save RDB snapshots": StoreFull,
+    "OOM command not allowed when used memory > 'maxmemory'.": StoreFull,
+    "NOAUTH Authentication required.": StoreRefused,
+    "WRONGPASS invalid username-password pair or user is disabled.": StoreRefused,
+    "NOPERM this user has no permissions to run the 'eval' command": StoreRefused,
+    "ERR max number of clients reached": StoreAway,
+}
+
+
+def redis_said(text: str) -> Exception:
+    error: Exception = BaseParser.parse_error(text)  # type: ignore[no-untyped-call] # the driver's
+    return error
+
+
+@pytest.mark.parametrize("said", REDIS)
+def test_what_redis_says_becomes_ours(said: str) -> None:
+    ours = translate_redis(redis_said(said), "here:6379/0")
+    assert type(ours) is REDIS[said]
+    assert "here:6379/0" in str(ours)
+
+
+@pytest.mark.parametrize("said", ["MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381"])
+def test_a_node_of_a_cluster_that_sends_us_elsewhere_says_which_url_to_use(said: str) -> None:
+    ours = translate_redis(redis_said(said), "here")
+    assert isinstance(ours, StoreRefused)
+    assert "redis+cluster://" in str(ours.next_step)
+
+
+def test_a_wrong_script_is_a_defect_of_ours() -> None:
+    assert translate_redis(redis_said("ERR user_script:1: attempt to index a nil value"), "here") is None
+
+
+def test_a_cluster_without_a_node_that_answers_is_away_or_refuses_us() -> None:
+    away = redis_errors.RedisClusterException("Redis Cluster cannot be connected.")
+    assert isinstance(translate_redis(away, "here"), StoreAway)
+    away.__cause__ = redis_errors.AuthenticationError("invalid username-password pair")
+    assert isinstance(translate_redis(away, "here"), StoreRefused)
+    assert isinstance(translate_redis(redis_errors.SlotNotCoveredError("slot 1"), "here"), StoreAway)

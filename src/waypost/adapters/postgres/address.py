@@ -1,12 +1,12 @@
 """Where a PostgreSQL is: the hosts that its URL names, as libpq reads them."""
 
-import re
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote, urlencode
+from urllib.parse import parse_qsl, urlencode
+
+from waypost.adapters.hosts import read_port, show_host, split_host
 
 _DEFAULT_HOST, _DEFAULT_PORT = "localhost", 5432
 _TARGET = "target_session_attrs"
-_MOST_PORTS = 65535
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,7 @@ class Host:
     port: int | None
 
     def __str__(self) -> str:
-        name = self.name or _DEFAULT_HOST
-        return f"[{name}]:{self.port or _DEFAULT_PORT}" if ":" in name else f"{name}:{self.port or _DEFAULT_PORT}"
+        return show_host(self.name or _DEFAULT_HOST, self.port or _DEFAULT_PORT)
 
 
 @dataclass(frozen=True)
@@ -63,27 +62,12 @@ def with_parameters(address: Address, parameters: dict[str, str]) -> str:
 
 
 def _read_hosts(text: str) -> tuple[list[str], list[str]]:
-    pairs = [_read_host(part) for part in text.split(",")]
+    pairs = [split_host(part) for part in text.split(",")]
     return [name for name, _ in pairs], [port for _, port in pairs]
-
-
-def _read_host(text: str) -> tuple[str, str]:
-    found = re.fullmatch(r"(?:\[([^\]]*)\]|([^:\[\]]*))(?::([^:]*))?", text)
-    if found is None:
-        raise ValueError("not a host with a port")
-    return unquote(found[1] or found[2] or ""), unquote(found[3] or "")
 
 
 def _pair(names: list[str], ports: list[str]) -> tuple[Host, ...]:
     if len(ports) == 1:
         ports = ports * len(names)
-    return tuple(Host(name or None, _read_port(port)) for name, port in zip(names, ports, strict=True))
-
-
-def _read_port(text: str) -> int | None:
-    if not text:
-        return None
-    port = int(text)
-    if not 0 < port <= _MOST_PORTS:
-        raise ValueError("not a port")
-    return port
+    pairs = zip(names, ports, strict=True)
+    return tuple(Host(name or None, read_port(port) if port else None) for name, port in pairs)

@@ -114,7 +114,7 @@ class RedisJobStore:
         return sum([await self._run("revive", json(ids), status) for ids in found])
 
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
-        before = await self._client.now_us() - microseconds(older_than)
+        before = await self._client.now_us(self._root) - microseconds(older_than)
         pruned = 0
         for status in statuses:
             found = _CHUNK

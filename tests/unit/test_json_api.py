@@ -125,10 +125,15 @@ def test_what_is_left_of_a_range_can_be_cut() -> None:
     assert source.rest(ShardKey.parse(FULL), Page((), (), None, last=False)) == ()
 
 
-@pytest.mark.parametrize("ids", [[3, 3], [5, 4]])
-def test_ids_that_go_back_or_come_twice_are_refused(ids: Sequence[int]) -> None:
+@pytest.mark.parametrize("ids", [[5, 4], [3, 9, 9, 4]])
+def test_ids_that_go_back_are_refused(ids: Sequence[int]) -> None:
     with pytest.raises(OutsideScope, match="in ascending order"):
         fetch(http({"data": {"items": [light(number) for number in ids]}}), KEYSET)
+
+
+def test_an_id_that_comes_twice_in_a_row_skips_nothing() -> None:
+    page = fetch(http({"data": {"items": [light(number) for number in (3, 3, 9)]}}), KEYSET)
+    assert (numbers([page]), page.cursor) == ([[3, 3, 9]], "after:9")
 
 
 @pytest.mark.parametrize("wrong", [0, -3, "x", "1e3", 10**18, 1.5])

@@ -14,7 +14,7 @@ from waypost.adapters.sources.json_api.body import Body
 from waypost.adapters.sources.json_api.paging import Onwards, Paging, Received
 from waypost.adapters.sources.json_api.question import Question
 from waypost.adapters.sources.json_api.tables import JsonApiTable, read
-from waypost.adapters.sources.keyset import ids_after, read_number
+from waypost.adapters.sources.keyset import ids_after, read_number, refuse_disorder
 from waypost.adapters.sources.over_http import HttpSource
 from waypost.adapters.sources.reading import read_record, read_roughly
 from waypost.importing.base import budget_key, extent_of
@@ -22,7 +22,7 @@ from waypost.importing.cuts import Axis, IdRange
 from waypost.importing.definitions import SourceContext
 from waypost.importing.geography import FLOOR_DEPTH, cell_of, code_of
 from waypost.importing.pages import PERIODS
-from waypost.importing.source import Extent, Fetched, OutsideScope, Page, PlanAxis, Reject, Remembered
+from waypost.importing.source import Extent, Fetched, Page, PlanAxis, Reject, Remembered
 from waypost.scaling.jobs.shards import ShardKey
 
 # How a record becomes a place by its file; to be raised when that changes.
@@ -114,7 +114,7 @@ class JsonApiSource(HttpSource):
         records = body.records(self._table.records)
         seen = [self._see(raw, question) for raw in records]
         if self._paging.reads_in_order:
-            _refuse_disorder(seen, after)
+            refuse_disorder((each.number for each in seen if each.number is not None), after)
         within = [each for each in seen if not (self._counts_ids and question.ids.is_past(each.number or 0))]
         highest = max([after, *(each.number or 0 for each in within)])
         received = Received(answer, body, records, highest)
@@ -221,15 +221,6 @@ def _digest(table: JsonApiTable) -> str:
     """Of how answers become places: one that was read by another file, or another release, has to be read again."""
     text = msgspec.json.encode((_MAPPING, table), order="deterministic")
     return hashlib.blake2s(text, digest_size=8).hexdigest()
-
-
-def _refuse_disorder(seen: Sequence[_Seen], after: int) -> None:
-    """Pages follow the ids: one that goes back, or comes twice, would be skipped or asked for again for ever."""
-    for each in seen:
-        if each.number is not None:
-            if each.number <= after:
-                raise OutsideScope(f"asked for ids above {after} in ascending order, the provider sent {each.number}")
-            after = each.number
 
 
 def _plans(table: JsonApiTable) -> frozenset[PlanAxis]:

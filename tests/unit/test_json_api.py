@@ -170,7 +170,7 @@ def test_a_cursor_of_another_description_is_refused_before_anybody_is_asked(curs
         fetch(http([]), KEYSET, cursor=cursor)
 
 
-@pytest.mark.parametrize("cursor", ["offset:7", "offset:x:1:a", "offset:1:x:a"])
+@pytest.mark.parametrize("cursor", ["offset:7", "offset:2:2:a", "offset:x:1:1::a", "offset:1:x:1::a", "page:1:1:1::a"])
 def test_a_numbered_cursor_has_all_its_parts(cursor: str) -> None:
     with pytest.raises(BadCursor):
         fetch(http({"data": {"items": []}}), OFFSET, cursor=cursor)

@@ -25,8 +25,8 @@ from waypost.importing.pages import PERIODS
 from waypost.importing.source import Extent, Fetched, Page, PlanAxis, Reject, Remembered
 from waypost.scaling.jobs.shards import ShardKey
 
-# How a record becomes a place by its file; to be raised when that changes.
-_MAPPING = 1
+# How a record becomes a place by its file, and a page a cursor; to be raised when that changes.
+_MAPPING = 2
 
 
 def make(definition: Mapping[str, Any], context: SourceContext) -> "JsonApiSource":
@@ -93,15 +93,18 @@ class JsonApiSource(HttpSource):
         answer = await self._client.get_at(self._address(self._question(shard), cursor), etag=known.etag)
         if not answer.not_modified:
             return self._read(shard, cursor, answer)
+        onwards = self._paging.onwards_again(known, cursor)
         return Page(
             (),
             (),
-            known.cursor,
-            last=known.last,
+            onwards.cursor,
+            last=onwards.last,
             advice=answer.advice,
             covers=known.covers,
             etag=known.etag,
             still=known.external_ids,
+            moved=onwards.moved,
+            certain=onwards.certain,
         )
 
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
@@ -130,6 +133,9 @@ class JsonApiSource(HttpSource):
             received=len(records),
             truncated=onwards.truncated,
             etag=self._client.etag(answer),
+            # A window removes nothing, whatever it misses.
+            moved=None if question.window else onwards.moved,
+            certain=onwards.certain,
         )
         covers = self._covers(question, received, onwards, cursor, is_complete=is_complete)
         return msgspec.structs.replace(page, covers=covers)

@@ -153,8 +153,19 @@ def test_other_values_have_other_bytes(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [b"", b"NaN", b"[Infinity]", b'{"a": 1', b"\xff", b'"\\ud83d"', b"[" * 100_000, b"1e" + b"9" * 5000, b"9" * 5000],
-    ids=["nothing", "NaN", "Infinity", "broken", "no UTF-8", "half", "deep", "exponent", "digits"],
+    [
+        b"",
+        b"NaN",
+        b"[Infinity]",
+        b'{"a": 1',
+        b"\xff",
+        b'"\\ud83d"',
+        b"[" * 50_000 + b"]" * 50_000,
+        b"1e" + b"9" * 5000,
+        b"9" * 5000,
+        b"[" + b"[]," * 400_000 + b"[]]",
+    ],
+    ids=["nothing", "NaN", "Infinity", "broken", "no UTF-8", "half", "deep", "exponent", "digits", "large"],
 )
 def test_what_cannot_be_read_stands_for_itself(text: bytes) -> None:
     assert by_value(text) == b"\0" + text

@@ -2,8 +2,9 @@
 
 White space, the order of keys, escapes and the spelling of numbers say nothing. Numbers are the same when they are so
 to the last digit: 1, 1.0 and 10e-1, but not 0.1 and 0.10000000000000000001. Of a key that comes twice the last one
-counts, as it does when a record becomes a place. What is not JSON, or is nested too deeply, stands for itself, byte by
-byte. Only a whole number of more than a hundred digits is another one when it is written with an exponent.
+counts, as it does when a record becomes a place. What is not JSON, is nested too deeply or is larger than a mebibyte
+stands for itself, byte by byte. Only a whole number of more than a hundred digits is another one when it is written
+with an exponent.
 """
 
 import msgspec
@@ -12,15 +13,21 @@ import msgspec
 _EXACT_DIGITS = 15
 _EXACT_POWER = 300
 _LONGEST_WHOLE = 100
+# No place needs so much, and a value in two bytes takes fifty in memory.
+_LARGEST = 1024 * 1024
 
 
 def by_value(text: bytes) -> bytes:
     """The same bytes for the same value, and others for another one."""
     try:
-        return _encode(_decode(text))
+        return _encode(_decode(text)) if len(text) <= _LARGEST else _itself(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        # No JSON begins like this.
-        return b"\0" + text
+        return _itself(text)
+
+
+def _itself(text: bytes) -> bytes:
+    """No JSON begins like this."""
+    return b"\0" + text
 
 
 def _number(text: str) -> int | float | msgspec.Raw:

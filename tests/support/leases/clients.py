@@ -32,6 +32,8 @@ class _Held:
     # Where its holder believes the job to be; None once a commit went out and no answer came: then it must not be sent
     # again, and the job is given back, as a worker does.
     cursor: int | None
+    # It was refused, or ended the job; used again all the same now and then.
+    is_over: bool = False
 
 
 class Client:
@@ -48,9 +50,9 @@ class Client:
     async def step(self) -> None:
         anybody, holder = self._rng.choices(_ANYBODY, _OFTEN)[0], self._rng.choices(_HOLDER, _OFTEN_HELD)[0]
         if self._leases and self._rng.random() < _USE:
-            # Mostly the newest, which may be good; the others are stale, and must do no harm.
-            older = self._rng.random() < _STALE
-            await holder(self, self._rng.choice(self._leases) if older else self._leases[-1])
+            # Mostly one that may be good; the others are stale, and must do no harm.
+            good = [held for held in self._leases if not held.is_over]
+            await holder(self, self._rng.choice(self._leases if self._rng.random() < _STALE or not good else good))
         else:
             await anybody(self)
 
@@ -129,8 +131,8 @@ class Client:
         )
 
     async def renew(self, _held: _Held) -> None:
-        """Several at once, with stale ones among them."""
-        chosen = {held.lease.shard: held.lease for held in self._leases[-4:]}
+        """Several at once, mostly with stale ones among them."""
+        chosen = {held.lease.shard: held.lease for held in sorted(self._leases[-6:], key=lambda each: not each.is_over)}
         begin = self._history.moment()
         try:
             renewed = await self._jobs.renew(list(chosen.values()), lease=LEASE)
@@ -146,6 +148,7 @@ class Client:
     async def complete(self, held: _Held) -> None:
         others = [each.lease for each in self._leases[-2:] if each.lease.shard != held.lease.shard]
         leases = [held.lease, *others[:1]]
+        held.is_over = True
         begin = self._history.moment()
         try:
             kept = await self._jobs.complete([Done(lease) for lease in leases])
@@ -201,6 +204,7 @@ class Client:
         answer = await self._ask(replace(asked, shard=lease.shard, fence=lease.fence), change)
         if answer == "unknown":
             held.cursor = None
+        held.is_over = answer == "lost" or (answer == "yes" and asked.asked != "checkpoint")
         return answer
 
     async def _ask(

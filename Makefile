@@ -61,7 +61,7 @@ check: setup-dev ## format, lint, types and import rules, without the network
 	@echo "import-linter"; $(BIN)/lint-imports --no-cache
 
 .PHONY: proof
-proof: ## check the model of the lease protocol with Spin, with fences and without
+proof: ## check the models of the lease protocol with Spin, and that each rule left out breaks one
 	@tools/install-system spin gcc libc6-dev
 	@tools/proof
 

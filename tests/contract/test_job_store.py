@@ -227,6 +227,38 @@ async def test_fences_can_be_raised_above_what_another_store_has_seen_and_never_
     assert before.fence + 100_000 < after.fence < last.fence
 
 
+async def test_the_first_fence_of_a_store_is_larger_than_the_lowest_that_another_has_seen(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS)
+    await jobs.raise_fences(1)
+    [lease] = await claim(jobs)
+    assert lease.fence > 1
+
+
+async def test_fences_that_one_process_raised_are_raised_for_all(job_backend: JobBackend) -> None:
+    await enqueue(job_backend.jobs, SHARDS)
+    [before] = await claim(job_backend.jobs)
+    async with job_backend.open_again() as other:
+        await other.raise_fences(before.fence + 5000)
+    [after] = await claim(job_backend.jobs)
+    assert after.fence > before.fence + 5000
+
+
+async def test_a_key_that_is_enqueued_anew_gets_a_larger_fence_from_whoever_claims_it(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1])
+    # So that this process has fences at hand, where processes reserve some.
+    [lease] = await claim(jobs)
+    await jobs.release(lease, counted={})
+    async with job_backend.open_again() as other:
+        [before] = await claim(other)
+        await other.complete([Done(before)])
+        await job_backend.age(100)
+        assert await other.prune(older_than=10) == 1
+    await enqueue(jobs, SHARDS[:1])
+    [after] = await claim(jobs)
+    assert after.fence > before.fence
+
+
 async def test_an_unknown_job_is_none_and_an_empty_store_is_empty(jobs: JobStore) -> None:
     assert await jobs.get("ocm/country:DE/full:2026-02-21") is None
     assert await jobs.list() == []

@@ -23,7 +23,19 @@ async def memory(_folder: Path) -> AsyncIterator[JobBackend]:
     store = MemoryJobStore()
 
     async def age(seconds: float) -> None:
-        back = timedelta(seconds=seconds)
+        age_memory(store, seconds)
+
+    @asynccontextmanager
+    async def open_again() -> AsyncIterator[JobStore]:
+        yield store
+
+    yield JobBackend(store, age, open_again)
+
+
+def age_memory(store: MemoryJobStore, seconds: float) -> None:
+    back = timedelta(seconds=seconds)
+    # In one step, as on every store: clients may be at work in other threads.
+    with store._lock:
         for key, job in store.jobs.items():
             store.jobs[key] = replace(
                 job,
@@ -31,12 +43,6 @@ async def memory(_folder: Path) -> AsyncIterator[JobBackend]:
                 lease_until=job.lease_until and job.lease_until - back,
                 finished_at=job.finished_at and job.finished_at - back,
             )
-
-    @asynccontextmanager
-    async def open_again() -> AsyncIterator[JobStore]:
-        yield store
-
-    yield JobBackend(store, age, open_again)
 
 
 @asynccontextmanager

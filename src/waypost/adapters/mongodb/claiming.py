@@ -148,22 +148,27 @@ class Claims:
         found = self._jobs.find(offer.ours, LEASE_FIELDS, hint="_id_", session=session)
         return [to_lease(job) async for job in found]
 
-    def forget_fences(self) -> None:
-        """Those reserved may be too low now."""
-        self._fences = range(0)
-
     async def _take_fences(self, count: int) -> int:
         """The first of so many fences that no lease has had; those that stay unused are skipped for ever."""
-        if len(self._fences) < count:
+        if len(self._fences) < count or not await self._are_ours(self._fences):
             block = max(count, _BLOCK)
-            counter = await self._counters.find_one_and_update(
-                {"_id": "fence"}, {"$inc": {"last": block}}, return_document=ReturnDocument.AFTER
-            )
-            if counter is None:
-                # Starting again at 1 would make old fences current.
-                raise StoreRefused(
-                    "the counter of fences is gone from the store", next_step="restore the store from a backup"
+            counter = _present(
+                await self._counters.find_one_and_update(
+                    {"_id": "fence"}, {"$inc": {"last": block}}, return_document=ReturnDocument.AFTER
                 )
+            )
             self._fences = range(int(counter["last"]) - block + 1, int(counter["last"]) + 1)
         first, self._fences = self._fences[0], self._fences[count:]
         return first
+
+    async def _are_ours(self, fences: range) -> bool:
+        """Not when another process has raised them since, nor when the store was restored from before we took them."""
+        counter = _present(await self._counters.find_one({"_id": "fence"}))
+        return bool(counter.get("floor", 0) < fences[0] and fences[-1] <= counter["last"])
+
+
+def _present(counter: Document | None) -> Document:
+    if counter is None:
+        # Starting again at 1 would make old fences current.
+        raise StoreRefused("the counter of fences is gone from the store", next_step="restore the store from a backup")
+    return counter

@@ -172,8 +172,7 @@ class MongoJobStore:
 
     @at_the_border(_QUICK)
     async def raise_fences(self, above: int) -> None:
-        await self._database.counters.update_one({"_id": "fence"}, {"$max": {"last": above}})
-        self._claims.forget_fences()
+        await self._database.counters.update_one({"_id": "fence"}, {"$max": {"last": above, "floor": above}})
 
     @at_the_border(_LONG)
     async def revive(self, shards: Collection[str] | None = None) -> int:
@@ -197,6 +196,8 @@ class MongoJobStore:
             "finished_at": {"$ne": None},
             "$expr": {"$lt": ["$finished_at", later(-older_than)]},
         }
+        # A key that is enqueued anew has no fence to compare with: blocks reserved before now must not be used for it.
+        await self._database.counters.update_one({"_id": "fence"}, [{"$set": {"floor": "$last"}}])
         return (await self._jobs.delete_many(old)).deleted_count
 
     @at_the_border(_QUICK)

@@ -181,7 +181,9 @@ class PostgresJobStore:
 
     async def raise_fences(self, above: int) -> None:
         if above > 0:
-            await self._database.fetch(SQL["raise_fences"], above)
+            async with self._database.transaction() as tx:
+                await tx.execute(SQL["raise_alone"])
+                await tx.execute(SQL["raise_fences"], above)
 
     async def revive(self, shards: Collection[str] | None = None) -> int:
         chosen = None if shards is None else list(shards)

@@ -241,8 +241,17 @@ released as (
 )
 select count(*) + (select count(*) from buried) as released, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from released;
 
--- raise_fences: at least to where another store has seen them
-select setval('fences', $1) from fences where last_value < $1;
+-- raise_alone: two that raise fences at once, to different heights, would put them back
+select pg_advisory_xact_lock(hashtext('waypost_fences'));
+
+-- raise_fences: at least to where another store has seen them; a short way by drawing them, because a claim that draws
+-- some between the look and the leap would see them given again
+select case
+  when $1 - last_value > 100000 then setval('fences', $1)
+  else (select max(nextval('fences')) from generate_series(last_value, $1))
+end
+from fences
+where last_value < $1 or not is_called;
 
 -- revive: dead jobs get another chance
 with revived as (

@@ -12,6 +12,7 @@ from waypost.importing.settings import ImportingSettings
 from waypost.kernel.configuration import Configuration, Found, SecretUrl, SettingError, setting
 from waypost.kernel.suggesting import did_you_mean
 from waypost.scaling.chores import PruneSchedule, SnapshotSchedule
+from waypost.scaling.events.settings import EventsSettings
 from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.ratelimit.settings import BudgetRoom, BudgetSettings, limit_settings
 from waypost.scaling.schedules import Schedule
@@ -133,6 +134,7 @@ class ScheduleKind:
 class Settings:
     storage: StorageSettings
     jobs: JobsSettings
+    events: EventsSettings
     budget: BudgetSettings
     importing: ImportingSettings
     ocm: OcmSettings
@@ -171,6 +173,7 @@ def load_settings(
     settings = Settings(
         storage=configuration.room(StorageSettings),
         jobs=configuration.room(JobsSettings),
+        events=configuration.room(EventsSettings),
         budget=_read_budgets(configuration, sources),
         importing=configuration.room(ImportingSettings),
         ocm=configuration.room(OcmSettings),

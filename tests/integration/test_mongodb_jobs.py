@@ -136,7 +136,7 @@ async def test_many_processes_may_make_the_schema_at_once(url: str) -> None:
     assert await asyncio.gather(*(process.wait() for process in processes)) == [0] * 6
     async with open_database(url) as database:
         made = await database.jobs.index_information()
-        assert set(made) == {"_id_", "shard", "pending", "pending_by_group", "leased", "dead", "groups"}
+        assert set(made) == {"_id_", "shard", "pending", "pending_by_group", "leased", "dead", "groups", "ended"}
         jobs = MongoJobStore(database)
         await enqueue(jobs, SHARDS[:1])
         assert [lease.fence for lease in await claim(jobs)] == [1]

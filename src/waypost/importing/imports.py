@@ -86,6 +86,13 @@ class DetailedReport(Report, frozen=True, kw_only=True):
     rejects: Sequence[Rejected]
 
 
+class SomeShards(msgspec.Struct, frozen=True):
+    """Those of some shards that nobody has worked on for long; and the last of all of them, None when they were few."""
+
+    old: Sequence[str]
+    last: str | None
+
+
 class ImportStore(Protocol):
     async def start(self, started: Import) -> None: ...
 
@@ -101,8 +108,23 @@ class ImportStore(Protocol):
         """Records of these shards that pages could not take in, shard by shard."""
         ...
 
-    async def forget_rejects(self, *, older_than: float) -> None:
-        """Those that no page has had for so many seconds."""
+    async def forget_rejects(self, *, older_than: float, limit: int) -> int:
+        """Some of those that no page has had for so many seconds; returns how many."""
+        ...
+
+    async def forget_answers(self, *, older_than: float, limit: int) -> int:
+        """Some of those that nobody has had for so many seconds, new or as before; returns how many."""
+        ...
+
+    async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
+        """The next so many shards that the places know of, for jobs that are kept apart."""
+        ...
+
+    async def forget_shards(self, shards: Sequence[str], *, older_than: float) -> int:
+        """Those of them that nobody has worked on for so many seconds; returns how many.
+
+        The one with the highest fence stays, so that no fence is given twice.
+        """
         ...
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "day": 86400}
 # Far more than anybody waits, and far from the end of the calendar.
 _LONGEST = 1e9
+_DAY = 86400.0
 _BYTES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 
@@ -62,3 +63,13 @@ def parse_switch(text: str) -> bool:
     if text.strip() not in {"on", "off"}:
         raise ValueError(f"{text[:40]!r} is neither on nor off")
     return text.strip() == "on"
+
+
+def parse_retention(text: str) -> float | None:
+    """How many seconds something is kept, a day at least; nothing is for ever."""
+    if not text.strip():
+        return None
+    kept = parse_duration(text)
+    if kept < _DAY:
+        raise ValueError(f"{text[:40]!r} is shorter than a day; write it like 30d, or leave it empty")
+    return kept

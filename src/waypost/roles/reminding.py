@@ -6,6 +6,7 @@ from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import Stores
 from waypost.importing.imports import Import, status_by_jobs
 from waypost.importing.reminding import remind
+from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import AskedWrongly, WaypostError
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
@@ -28,8 +29,11 @@ async def keep_reminding(settings: Settings, stores: Stores) -> None:
 
 
 async def remind_imports(settings: Settings, stores: Stores) -> None:
+    now = utc_now()
     for each in await stores.imports.latest(_LATEST):
-        if each.status == "running" and settings.storage.jobs:
+        # What was done before the time that is kept, nobody can tell any more.
+        is_young = not settings.jobs.retention or (now - each.started_at).total_seconds() < settings.jobs.retention
+        if each.status == "running" and is_young and settings.storage.jobs:
             await remind_import(settings, stores, each)
 
 

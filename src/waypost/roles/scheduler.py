@@ -17,6 +17,7 @@ from waypost.kernel.errors import AskedWrongly, StoreTrouble
 from waypost.kernel.tasks import end
 from waypost.roles.health import health_port
 from waypost.roles.reminding import keep_reminding
+from waypost.roles.retention import keep_forgetting
 from waypost.roles.running import Stop
 from waypost.roles.schedules import Book, configured
 from waypost.roles.serving import background, store_probe
@@ -138,6 +139,7 @@ async def run_scheduler(settings: Settings, stop: Stop, on_start: OnStart) -> No
         rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
         scheduler = Scheduler(schedules, stores.facts, stores.jobs, stores.pages.now, rng, stores.pages)
         await stack.enter_async_context(background(keep_reminding(settings, stores)))
+        await stack.enter_async_context(background(keep_forgetting(settings, stores)))
         running = asyncio.create_task(scheduler.run())
         stopping = asyncio.create_task(stop.wait())
         on_start()

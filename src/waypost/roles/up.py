@@ -17,6 +17,7 @@ from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
 from waypost.roles.folder import alone_in
 from waypost.roles.importer import Importer
 from waypost.roles.listening import address, listen
+from waypost.roles.retention import keep_forgetting
 from waypost.roles.running import Stop
 from waypost.roles.serving import ADDRESS, OnUp, PlacesRole, answer, background, links_part, store_probe
 from waypost.roles.simulating import simulated
@@ -114,6 +115,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         bringing = Bringing(settings, stores, role, state, stop)
         await stack.enter_async_context(background(bringing.bring(scope)))
         await stack.enter_async_context(background(role.keep_looking()))
+        await stack.enter_async_context(background(keep_forgetting(settings, stores)))
         await answer(app, sock, stop, on_up)
 
 

@@ -15,6 +15,7 @@ from waypost.kernel.tasks import end
 from waypost.roles.chores import Chores
 from waypost.roles.importer import make_engine, worker_name
 from waypost.roles.reminding import keep_reminding
+from waypost.roles.retention import keep_forgetting
 from waypost.roles.running import Stop
 from waypost.scaling.chores import OURSELVES
 from waypost.scaling.jobs.job import Held
@@ -90,7 +91,7 @@ async def run_worker(
         renewer = stack.enter_context(Renewer(lambda: open_jobs(settings), settings.jobs.lease))
         rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
         worker = Worker(stores.jobs, renewer, desk.work, owner=name, settings=settings.jobs, rng=rng)
-        reminding = asyncio.create_task(keep_reminding(settings, stores))
+        chores = [asyncio.create_task(each(settings, stores)) for each in (keep_reminding, keep_forgetting)]
         stopping = asyncio.create_task(stop.wait())
         stopping.add_done_callback(lambda _done: worker.stop())
         on_start(name)
@@ -101,7 +102,7 @@ async def run_worker(
                 await (worker.run_until_idle() if until_done else worker.run())
         finally:
             stopping.cancel()
-            await end(reminding)
+            await end(*chores)
 
 
 async def _show_health(settings: Settings, stores: Stores, stack: AsyncExitStack) -> None:

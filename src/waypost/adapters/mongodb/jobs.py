@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 
 from pymongo import ReturnDocument, UpdateMany
@@ -21,7 +22,6 @@ from waypost.adapters.mongodb.documents import (
     extending,
     held,
     joining,
-    later,
     leaving,
     literal,
     new_document,
@@ -32,7 +32,7 @@ from waypost.adapters.mongodb.documents import (
     wanted_by_others,
 )
 from waypost.adapters.mongodb.errors import at_the_border
-from waypost.adapters.mongodb.schema import GROUPS
+from waypost.adapters.mongodb.schema import ENDED, GROUPS
 from waypost.kernel.ids import new_id
 from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Renewed, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
@@ -190,15 +190,19 @@ class MongoJobStore:
 
     @at_the_border(_LONG)
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
-        old = {
-            "status": {"$in": list(statuses)},
-            # Null would be older than any date.
-            "finished_at": {"$ne": None},
-            "$expr": {"$lt": ["$finished_at", later(-older_than)]},
-        }
         # A key that is enqueued anew has no fence to compare with: blocks reserved before now must not be used for it.
         await self._database.counters.update_one({"_id": "fence"}, [{"$set": {"floor": "$last"}}])
-        return (await self._jobs.delete_many(old)).deleted_count
+        before = await self._database.now() - timedelta(seconds=older_than)
+        return sum([await self._prune(status, before) for status in statuses])
+
+    async def _prune(self, status: Status, before: datetime) -> int:
+        """In bites: none of them takes long."""
+        pruned, old = 0, {"status": status, "finished_at": {"$lt": before}}
+        while True:
+            found = self._jobs.find(old, {"_id": 1}, sort=[("finished_at", 1)], limit=_AT_ONCE, hint=ENDED)
+            if not (ids := [each["_id"] async for each in found]):
+                return pruned
+            pruned += (await self._jobs.delete_many({"_id": {"$in": ids}, **old}, hint="_id_")).deleted_count
 
     @at_the_border(_QUICK)
     async def get(self, shard_or_id: str) -> Job | None:

@@ -6,7 +6,7 @@ import msgspec
 
 from waypost.adapters.mongodb.database import MongoDatabase
 from waypost.adapters.mongodb.errors import at_the_border
-from waypost.adapters.mongodb.moments import from_us
+from waypost.adapters.mongodb.moments import from_us, to_us
 from waypost.scaling.events.event import Event
 
 _QUICK, _COUNT = 10, 60
@@ -14,6 +14,7 @@ _QUICK, _COUNT = 10, 60
 
 class MongoOutbox:
     def __init__(self, database: MongoDatabase) -> None:
+        self._database = database
         self._outbox = database.database.outbox
 
     @at_the_border(_QUICK)
@@ -34,6 +35,14 @@ class MongoOutbox:
     @at_the_border(_COUNT)
     async def count(self) -> int:
         return await self._outbox.count_documents({})
+
+    @at_the_border(_QUICK)
+    async def forget_older(self, *, older_than: float, limit: int) -> int:
+        """Only the first are looked at, for their ids sort by time."""
+        before = to_us(await self._database.now()) - round(older_than * 1_000_000)
+        found = self._outbox.find({}, {"occurred_at": 1}, sort=[("_id", 1)], limit=limit, hint="_id_")
+        ids = [each["_id"] async for each in found if each["occurred_at"] < before]
+        return (await self._outbox.delete_many({"_id": {"$in": ids}})).deleted_count if ids else 0
 
     @at_the_border(_QUICK)
     async def forget(self, ids: Collection[str]) -> int:

@@ -10,6 +10,7 @@ from waypost.adapters.migrations import unreleased
 
 PENDING, PENDING_BY_GROUP, LEASED, GROUPS = "pending", "pending_by_group", "leased", "groups"
 LIVE, BY_SHARD, BY_PLACE, BY_FENCE, UNFINISHED = "live", "by_shard", "by_place", "by_fence", "unfinished"
+ENDED, BY_AGE = "ended", "by_age"
 
 _DUE_ORDER = [("priority", DESCENDING), ("not_before", ASCENDING), ("_id", ASCENDING)]
 # Finished jobs are in none of the indexes that claiming reads, so that it costs the same however many there are.
@@ -28,6 +29,8 @@ _JOBS = [
     IndexModel("lease_until", name=LEASED, partialFilterExpression={"status": "leased"}),
     IndexModel([("status", ASCENDING), ("_id", ASCENDING)], name="dead", partialFilterExpression={"status": "dead"}),
     IndexModel([("groups.group", ASCENDING), ("_id", ASCENDING)], name=GROUPS),
+    # For forgetting the oldest.
+    IndexModel([("status", ASCENDING), ("finished_at", ASCENDING)], name=ENDED),
 ]
 _PLACES = [
     IndexModel("id", name="id", unique=True),
@@ -42,7 +45,11 @@ _CANDIDATES = [
     IndexModel([("shard", ASCENDING), ("external_id", ASCENDING)], name=BY_SHARD, unique=True),
     IndexModel("external_id", name=BY_PLACE),
 ]
-_REJECTS = [IndexModel([("shard", ASCENDING), ("record_hash", ASCENDING)], name=BY_SHARD, unique=True)]
+_REJECTS = [
+    IndexModel([("shard", ASCENDING), ("record_hash", ASCENDING)], name=BY_SHARD, unique=True),
+    IndexModel("seen_at", name=BY_AGE),
+]
+_ANSWERS = [IndexModel("requested_at", name=BY_AGE)]
 _SHARDS = [
     IndexModel("fence", name=BY_FENCE),
     IndexModel([("done", ASCENDING), ("_id", ASCENDING)], name=UNFINISHED, partialFilterExpression={"done": False}),
@@ -72,7 +79,7 @@ async def migrate(database: AsyncDatabase[dict[str, Any]]) -> list[str]:
     await database.shards.create_indexes(_SHARDS)
     # Transactions should find it made; an index on the id, which every collection has, makes it and nothing else.
     await database.outbox.create_indexes([IndexModel("_id")])
-    await database.answers.create_indexes([IndexModel("_id")])
+    await database.answers.create_indexes(_ANSWERS)
     # Last, so that nobody takes a half-made schema for a whole one; and never down again.
     newest = {"version": VERSION, "oldest_code": OLDEST_CODE}
     await database.schema.update_one({"_id": "schema"}, {"$max": newest, "$set": {"first": NAMES[0]}}, upsert=True)

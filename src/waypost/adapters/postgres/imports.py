@@ -7,11 +7,10 @@ import msgspec
 
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.queries import load_queries
-from waypost.importing.imports import Import, ImportStatus, Rejected
+from waypost.importing.imports import Import, ImportStatus, Rejected, SomeShards
 from waypost.importing.source import Scope
 
-_SQL = load_queries(__package__, "imports.sql")
-_BULK_SECONDS = 120.0
+SQL = load_queries(__package__, "imports.sql")
 
 
 class PostgresImportStore:
@@ -20,23 +19,39 @@ class PostgresImportStore:
 
     async def start(self, started: Import) -> None:
         scope = msgspec.json.encode(started.scope).decode()
-        await self._database.fetch(_SQL["start"], started.id, started.source, scope, started.status, started.started_at)
+        await self._database.fetch(SQL["start"], started.id, started.source, scope, started.status, started.started_at)
 
     async def finish(self, import_id: str, status: ImportStatus) -> None:
-        await self._database.fetch(_SQL["finish"], import_id, status)
+        await self._database.fetch(SQL["finish"], import_id, status)
 
     async def get(self, import_id: str) -> Import | None:
-        rows = await self._database.fetch(_SQL["get"], import_id)
+        rows = await self._database.fetch(SQL["get"], import_id)
         return _to_import(rows[0]) if rows else None
 
     async def latest(self, limit: int) -> Sequence[Import]:
-        return [_to_import(row) for row in await self._database.fetch(_SQL["latest"], limit)]
+        return [_to_import(row) for row in await self._database.fetch(SQL["latest"], limit)]
 
     async def rejects(self, shards: Sequence[str], limit: int) -> Sequence[Rejected]:
-        return [Rejected(**row) for row in await self._database.fetch(_SQL["rejects"], shards, limit)]
+        return [Rejected(**row) for row in await self._database.fetch(SQL["rejects"], shards, limit)]
 
-    async def forget_rejects(self, *, older_than: float) -> None:
-        await self._database.fetch(_SQL["forget_rejects"], older_than, timeout=_BULK_SECONDS)
+    async def forget_rejects(self, *, older_than: float, limit: int) -> int:
+        return await self._forget("forget_rejects", older_than, limit)
+
+    async def forget_answers(self, *, older_than: float, limit: int) -> int:
+        return await self._forget("forget_answers", older_than, limit)
+
+    async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
+        rows = await self._database.fetch(SQL["shards_after"], shard, older_than, limit)
+        return SomeShards(
+            [row["shard"] for row in rows if row["old"]], rows[-1]["shard"] if rows[limit - 1 :] else None
+        )
+
+    async def forget_shards(self, shards: Sequence[str], *, older_than: float) -> int:
+        return await self._forget("forget_shards", list(shards), older_than)
+
+    async def _forget(self, statement: str, *arguments: object) -> int:
+        [row] = await self._database.fetch(SQL[statement], *arguments)
+        return int(row["forgotten"])
 
 
 def _to_import(row: Any) -> Import:

@@ -10,8 +10,42 @@ select * from imports order by id desc limit $1;
 -- rejects: records of these shards that could not be understood
 select shard, external_id, reason from rejects where shard = any($1::text[]) order by shard, record_hash limit $2;
 
--- forget_rejects: that were last seen long ago
-delete from rejects where seen_at < now() - make_interval(secs => $1);
+-- Below, what somebody is just writing is passed over: it is not old then.
+
+-- forget_rejects: some that were last seen long ago
+with old as materialized (
+  select shard, record_hash from rejects where seen_at < now() - make_interval(secs => $1)
+  order by seen_at limit $2 for update skip locked
+),
+forgotten as (
+  delete from rejects where (shard, record_hash) in (select shard, record_hash from old) returning 1
+)
+select count(*) as forgotten from forgotten;
+
+-- forget_answers: some that were last given long ago
+with old as materialized (
+  select question from answers where requested_at < now() - make_interval(secs => $1)
+  order by requested_at limit $2 for update skip locked
+),
+forgotten as (
+  delete from answers where question = any(array(select question from old)) returning 1
+)
+select count(*) as forgotten from forgotten;
+
+-- shards_after: the next few, and which of them nobody has worked on for long
+select shard, seen_at < now() - make_interval(secs => $2) as old from shards where shard > $1 order by shard limit $3;
+
+-- forget_shards: unless somebody has begun with them again, or has the highest fence
+with old as materialized (
+  select shard from shards
+  where shard = any($1::text[]) and seen_at < now() - make_interval(secs => $2)
+    and fence < (select max(fence) from shards)
+  order by shard for update skip locked
+),
+forgotten as (
+  delete from shards where shard = any(array(select shard from old)) returning 1
+)
+select count(*) as forgotten from forgotten;
 
 -- finish: it has ended
 update imports set status = $2, finished_at = now() where id = $1;

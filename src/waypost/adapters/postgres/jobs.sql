@@ -269,10 +269,13 @@ with redone as (
 )
 select count(*) as redone, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from redone;
 
--- prune: jobs that ended long ago
-with pruned as (
-  delete from jobs where finished_at < now() - make_interval(secs => $1) and status = any($2::text[])
-  returning id
+-- prune: some of the jobs that ended like this long ago
+with old as materialized (
+  select id from jobs where status = $2 and finished_at < now() - make_interval(secs => $1)
+  order by finished_at limit $3 for update skip locked
+),
+pruned as (
+  delete from jobs where id = any(array(select id from old)) returning id
 )
 select count(*) as pruned from pruned;
 

@@ -27,6 +27,10 @@ class PostgresOutbox:
         [row] = await self._database.fetch(SQL["count"])
         return int(row["events"])
 
+    async def forget_older(self, *, older_than: float, limit: int) -> int:
+        [row] = await self._database.fetch(SQL["forget_older"], older_than, limit)
+        return int(row["events"])
+
     async def forget(self, ids: Collection[str]) -> int:
         [row] = await self._database.fetch(SQL["forget"], [UUID(each) for each in ids])
         return int(row["events"])

@@ -33,7 +33,8 @@ select exists (
 -- contended_apart: whether somebody has worked, within the hour, on an unfinished shard that may bring the same places
 select exists (
   select from shards
-  where not done and seen_at > now() - interval '1 hour' and starts_with(shard, $1) and strpos(shard, $2) = 0
+  where not done and shard >= $1 and shard < $1 || U&'\+10FFFF'
+    and seen_at > now() - interval '1 hour' and strpos(shard, $2) = 0
 ) as contended;
 
 -- strike: what the page has is not gone, whoever missed it before

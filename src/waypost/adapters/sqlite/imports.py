@@ -7,10 +7,10 @@ import msgspec
 
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, now_us, seconds, to_us
-from waypost.importing.imports import Import, ImportStatus, Rejected
+from waypost.importing.imports import Import, ImportStatus, Rejected, SomeShards
 from waypost.importing.source import Scope
 
-_SQL = load_queries(__package__, "imports.sql")
+SQL = load_queries(__package__, "imports.sql")
 
 
 class SqliteImportStore:
@@ -25,28 +25,44 @@ class SqliteImportStore:
             "status": started.status,
             "started_at": to_us(started.started_at),
         }
-        await self._database.write(lambda tx: tx.execute(_SQL["start"], row).rowcount)
+        await self._database.write(lambda tx: tx.execute(SQL["start"], row).rowcount)
 
     async def finish(self, import_id: str, status: ImportStatus) -> None:
         row = {"id": import_id, "status": status, "now": now_us()}
-        await self._database.write(lambda tx: tx.execute(_SQL["finish"], row).rowcount)
+        await self._database.write(lambda tx: tx.execute(SQL["finish"], row).rowcount)
 
     async def get(self, import_id: str) -> Import | None:
-        rows = await self._database.read(lambda tx: tx.execute(_SQL["get"], {"id": import_id}).fetchall())
+        rows = await self._database.read(lambda tx: tx.execute(SQL["get"], {"id": import_id}).fetchall())
         return _to_import(rows[0]) if rows else None
 
     async def latest(self, limit: int) -> Sequence[Import]:
-        rows = await self._database.read(lambda tx: tx.execute(_SQL["latest"], {"limit": limit}).fetchall())
+        rows = await self._database.read(lambda tx: tx.execute(SQL["latest"], {"limit": limit}).fetchall())
         return [_to_import(row) for row in rows]
 
     async def rejects(self, shards: Sequence[str], limit: int) -> Sequence[Rejected]:
         wanted = {"shards": msgspec.json.encode(shards).decode(), "limit": limit}
-        rows = await self._database.read(lambda tx: tx.execute(_SQL["rejects"], wanted).fetchall())
+        rows = await self._database.read(lambda tx: tx.execute(SQL["rejects"], wanted).fetchall())
         return [Rejected(**row) for row in rows]
 
-    async def forget_rejects(self, *, older_than: float) -> None:
-        before = now_us() - seconds(older_than)
-        await self._database.write(lambda tx: tx.execute(_SQL["forget_rejects"], {"before": before}).rowcount)
+    async def forget_rejects(self, *, older_than: float, limit: int) -> int:
+        return await self._forget("forget_rejects", older_than, limit=limit)
+
+    async def forget_answers(self, *, older_than: float, limit: int) -> int:
+        return await self._forget("forget_answers", older_than, limit=limit)
+
+    async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
+        asked = {"after": shard, "before": now_us() - seconds(older_than), "limit": limit}
+        rows = await self._database.read(lambda c: c.execute(SQL["shards_after"], asked).fetchall())
+        return SomeShards(
+            [row["shard"] for row in rows if row["old"]], rows[-1]["shard"] if rows[limit - 1 :] else None
+        )
+
+    async def forget_shards(self, shards: Sequence[str], *, older_than: float) -> int:
+        return await self._forget("forget_shards", older_than, shards=msgspec.json.encode(shards).decode())
+
+    async def _forget(self, statement: str, older_than: float, **chosen: object) -> int:
+        asked = {"before": now_us() - seconds(older_than), **chosen}
+        return await self._database.write(lambda tx: tx.execute(SQL[statement], asked).rowcount)
 
 
 def _to_import(row: sqlite3.Row) -> Import:

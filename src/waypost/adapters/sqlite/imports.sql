@@ -13,8 +13,20 @@ where shard in (select value from json_each(:shards))
 order by shard, record_hash
 limit :limit;
 
--- forget_rejects: that were last seen long ago
-delete from rejects where seen_at < :before;
+-- forget_rejects: some that were last seen long ago
+delete from rejects where rowid in (select rowid from rejects where seen_at < :before order by seen_at limit :limit);
+
+-- forget_answers: some that were last given long ago
+delete from answers
+where question in (select question from answers where requested_at < :before order by requested_at limit :limit);
+
+-- shards_after: the next few, and which of them nobody has worked on for long
+select shard, seen_at < :before as old from shards where shard > :after order by shard limit :limit;
+
+-- forget_shards: unless somebody has begun with them again, or has the highest fence
+delete from shards
+where shard in (select value from json_each(:shards)) and seen_at < :before
+  and fence < (select max(fence) from shards);
 
 -- finish: it has ended
 update imports set status = :status, finished_at = :now where id = :id;

@@ -5,6 +5,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 
@@ -15,6 +16,8 @@ from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJo
 from waypost.scaling.jobs.store import Capabilities
 
 SQL = load_queries(__package__, "jobs.sql")
+# Jobs that are forgotten at once: few enough that nobody waits.
+_BITE = 500
 
 _POLL_SECONDS = 0.25
 _counters = msgspec.json.Decoder(dict[str, int])
@@ -138,10 +141,12 @@ class SqliteJobStore:
         return await self._database.write(lambda tx: tx.execute(SQL["redo"], again).rowcount)
 
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
-        chosen = msgspec.json.encode(list(statuses)).decode()
-        return await self._database.write(
-            lambda tx: tx.execute(SQL["prune"], {"before": now_us() - seconds(older_than), "statuses": chosen}).rowcount
-        )
+        pruned = 0
+        for status in statuses:
+            old = {"before": now_us() - seconds(older_than), "status": status, "limit": _BITE}
+            while bite := await self._database.write(partial(_prune, old)):
+                pruned += bite
+        return pruned
 
     async def get(self, shard_or_id: str) -> Job | None:
         row = await self._database.read(lambda c: c.execute(SQL["get"], {"name": shard_or_id}).fetchone())
@@ -240,3 +245,7 @@ def _to_job(row: sqlite3.Row) -> Job:
         created_at=from_us(row["created_at"]),
         finished_at=from_us_or_none(row["finished_at"]),
     )
+
+
+def _prune(old: Mapping[str, object], tx: sqlite3.Connection) -> int:
+    return tx.execute(SQL["prune"], old).rowcount

@@ -100,8 +100,11 @@ where status = 'dead' and (:shards is null or shard in (select value from json_e
 update jobs set status = 'pending', attempts = 0, cursor = null, not_before = :now, finished_at = null
 where status = 'done' and shard in (select value from json_each(:shards));
 
--- prune: jobs that ended long ago
-delete from jobs where finished_at < :before and status in (select value from json_each(:statuses));
+-- prune: some of the jobs that ended like this long ago
+delete from jobs
+where id in (
+  select id from jobs where status = :status and finished_at < :before order by finished_at limit :limit
+);
 
 -- get: one job by its id or its shard
 select * from jobs where id = :name or shard = :name;

@@ -5,10 +5,10 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase, from_us
+from waypost.adapters.sqlite.database import SqliteDatabase, from_us, now_us, seconds
 from waypost.scaling.events.event import Event
 
-_SQL = load_queries(__package__, "outbox.sql")
+SQL = load_queries(__package__, "outbox.sql")
 
 
 class SqliteOutbox:
@@ -16,7 +16,7 @@ class SqliteOutbox:
         self._database = database
 
     async def waiting(self, limit: int) -> Sequence[Event]:
-        rows = await self._database.read(lambda c: c.execute(_SQL["waiting"], {"limit": limit}).fetchall())
+        rows = await self._database.read(lambda c: c.execute(SQL["waiting"], {"limit": limit}).fetchall())
         return [
             Event(
                 row["id"], row["name"], row["subject"], from_us(row["occurred_at"]), msgspec.Raw(row["data"].encode())
@@ -25,8 +25,12 @@ class SqliteOutbox:
         ]
 
     async def count(self) -> int:
-        return await self._database.read(lambda c: int(c.execute(_SQL["count"]).fetchone()["events"]))
+        return await self._database.read(lambda c: int(c.execute(SQL["count"]).fetchone()["events"]))
+
+    async def forget_older(self, *, older_than: float, limit: int) -> int:
+        asked = {"before": now_us() - seconds(older_than), "limit": limit}
+        return await self._database.write(lambda tx: tx.execute(SQL["forget_older"], asked).rowcount)
 
     async def forget(self, ids: Collection[str]) -> int:
         chosen = msgspec.json.encode(list(ids)).decode()
-        return await self._database.write(lambda tx: tx.execute(_SQL["forget"], {"ids": chosen}).rowcount)
+        return await self._database.write(lambda tx: tx.execute(SQL["forget"], {"ids": chosen}).rowcount)

@@ -7,7 +7,8 @@ select exists (
 -- contended_apart: whether somebody has worked, within the hour, on an unfinished shard that may bring the same places
 select exists (
   select 1 from shards
-  where done = 0 and seen_at > :now - 3600000000 and substr(shard, 1, length(:prefix)) = :prefix and instr(shard, :period) = 0
+  where done = 0 and shard >= :prefix and shard < :prefix || char(1114111)
+    and seen_at > :now - 3600000000 and instr(shard, :period) = 0
 ) as contended;
 
 -- strike: what the page has is not gone, whoever missed it before

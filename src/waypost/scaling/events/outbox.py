@@ -13,6 +13,10 @@ class Outbox(Protocol):
 
     async def count(self) -> int: ...
 
+    async def forget_older(self, *, older_than: float, limit: int) -> int:
+        """Some of those that happened so many seconds ago, relayed or not, the oldest first; returns how many."""
+        ...
+
     async def forget(self, ids: Collection[str]) -> int:
         """They have been relayed; returns how many there were."""
         ...

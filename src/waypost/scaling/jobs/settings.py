@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from waypost.kernel.configuration import setting
-from waypost.kernel.quantities import parse_count, parse_duration, parse_duration_between
+from waypost.kernel.quantities import parse_count, parse_duration, parse_duration_between, parse_retention
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,12 @@ class JobsSettings:
         "1m",
         parse=parse_duration,
         explain="how long a worker waits for a store that is away, busy or full",
+    )
+    retention: float | None = setting(
+        "jobs.retention",
+        "30d",
+        parse=parse_retention,
+        explain="how long ended jobs, rejected records and remembered answers are kept; for ever when empty",
     )
     max_attempts: int = setting(
         "jobs.max_attempts", "5", parse=parse_count(1, 1000), explain="tries without progress before a job goes dead"

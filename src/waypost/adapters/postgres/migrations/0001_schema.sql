@@ -39,6 +39,8 @@ create index jobs_leased on jobs (id) where status = 'leased';
 -- Few and rare, and each of them is looked for among millions.
 create index jobs_dead on jobs (id) where status = 'dead';
 create index jobs_cancelled on jobs (shard) where status = 'cancelled';
+-- For forgetting the oldest.
+create index jobs_ended on jobs (status, finished_at) where finished_at is not null;
 
 -- A group is a set of jobs that somebody waits for, such as an import; a job may be in several.
 create table job_groups (
@@ -132,6 +134,7 @@ create table rejects (
   external_id text collate "C",
   primary key (shard, record_hash)
 );
+create index rejects_by_age on rejects (seen_at);
 
 -- Answers that their providers have named, by the question; the places in them.
 create table answers (
@@ -139,6 +142,7 @@ create table answers (
   answer text not null,
   requested_at timestamptz not null
 );
+create index answers_by_age on answers (requested_at);
 
 -- For jobs that are kept in another store: how far each shard is, and the highest fence that has written to it.
 -- It is the authority: a job store that was flushed or went back in time cannot make an old worker's write count.
@@ -156,6 +160,8 @@ create table shards (
 with (fillfactor = 70);
 -- Whoever starts asks for the highest.
 create index shards_by_fence on shards (fence);
+-- Each page asks whether somebody works on a neighbour. No index has the time: it changes with every page.
+create index shards_unfinished on shards (shard) where not done;
 
 -- Events, written with their causes
 

@@ -34,6 +34,8 @@ create table jobs (
 ) strict;
 create index jobs_pending on jobs (priority desc, not_before, id) where status = 'pending';
 create index jobs_leased on jobs (id) where status = 'leased';
+-- For forgetting the oldest.
+create index jobs_ended on jobs (status, finished_at) where finished_at is not null;
 
 -- A group is a set of jobs that somebody waits for, such as an import; a job may be in several.
 create table job_groups (
@@ -106,6 +108,7 @@ create table rejects (
   external_id text,
   primary key (shard, record_hash)
 ) strict;
+create index rejects_by_age on rejects (seen_at);
 
 -- Answers that their providers have named, by the question; the places in them.
 create table answers (
@@ -113,6 +116,7 @@ create table answers (
   answer text not null,
   requested_at integer not null
 ) strict, without rowid;
+create index answers_by_age on answers (requested_at);
 
 -- For jobs that are kept in another store: how far each shard is, and the highest fence that has written to it.
 -- It is the authority: a job store that was flushed or went back in time cannot make an old worker's write count.
@@ -126,6 +130,10 @@ create table shards (
   -- When somebody last worked on it.
   seen_at integer not null default 0
 ) strict, without rowid;
+-- Whoever starts asks for the highest.
+create index shards_by_fence on shards (fence);
+-- Each page asks whether somebody works on a neighbour.
+create index shards_unfinished on shards (shard) where done = 0;
 
 -- Events, written with their causes, in the order in which they are relayed
 

@@ -1,0 +1,16 @@
+"""What can be set about events."""
+
+from dataclasses import dataclass
+
+from waypost.kernel.configuration import setting
+from waypost.kernel.quantities import parse_retention
+
+
+@dataclass(frozen=True)
+class EventsSettings:
+    retention: float | None = setting(
+        "events.retention",
+        "7d",
+        parse=parse_retention,
+        explain="how long events wait in the outbox for whoever reads it; for ever when empty",
+    )

@@ -154,6 +154,17 @@ async def test_a_dead_job_stays_dead_until_a_person_revives_it(jobs: JobStore) -
     assert await jobs.revive() == 1
 
 
+async def test_what_was_done_can_be_done_again_from_its_beginning(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS[:2], "one")
+    done, leased = await claim(jobs, 2)
+    await jobs.checkpoint(done, cursor="after:1", counted={"requests": 1})
+    await jobs.complete([Done(done)])
+    assert await jobs.redo([done.shard, leased.shard, "ocm/country:XX/full:2026-01-01"]) == 1
+    [again] = await claim(jobs, 2)
+    assert (again.shard, again.cursor, again.attempts) == (done.shard, None, 1)
+    assert again.fence > leased.fence > 0
+
+
 async def test_a_job_that_kills_its_workers_ends_up_dead(job_backend: JobBackend) -> None:
     jobs = job_backend.jobs
     await enqueue(jobs, SHARDS[:1], "one")
@@ -188,8 +199,22 @@ async def test_what_a_dead_worker_of_a_name_left_behind_can_be_released_at_once(
     await enqueue(jobs, SHARDS, "one")
     await claim(jobs, 2, owner="up")
     await claim(jobs, 1, owner="other")
-    assert await jobs.release_owner("up") == 2
+    assert await jobs.release_owner("up", max_attempts=5) == 2
     assert len(await claim(jobs, 3)) == 2
+
+
+async def test_a_job_that_kills_its_worker_at_every_start_goes_dead(jobs: JobStore) -> None:
+    killing, harmless = SHARDS[:2]
+    await enqueue(jobs, [killing, harmless], "one")
+    for _ in range(3):
+        held = {lease.shard: lease for lease in await claim(jobs, 2, owner="up")}
+        await jobs.checkpoint(held[harmless], cursor="after:9", counted={})
+        assert await jobs.release_owner("up", max_attempts=3) == 2
+    [left] = await claim(jobs, 2)
+    assert left.shard == harmless
+    [job] = await jobs.list(status="dead")
+    assert (job.shard, job.last_error_code, job.attempts_total) == (killing, "lease-expired", 3)
+    assert (await jobs.tally("one")).jobs == {"dead": 1, "leased": 1}
 
 
 async def test_fences_can_be_raised_above_what_another_store_has_seen_and_never_lowered(jobs: JobStore) -> None:

@@ -106,10 +106,11 @@ async def admin(tmp_path: Path) -> AsyncIterator[Any]:
 async def fill(connection: Any) -> None:
     await connection.execute(
         """
-        insert into links (id, phrase, folded, looks, target, language, theme, format, created_at, owner, deleted)
+        insert into links
+          (id, phrase, folded, looks, target, language, theme, format, created_at, updated_at, owner, deleted)
         select 'link-' || number, number, number, number, 'https://example.org/' || number % 5000,
           case number % 100 when 0 then 'de' else 'en' end, case number % 7 when 0 then 'food' end, 'kebab',
-          timestamptz '2026-02-21' + number * interval '1 second', 'key-' || number % 50, number % 10 = 0
+          timestamptz '2026-02-21' + number * interval '1 second', now(), 'key-' || number % 50, number % 10 = 0
         from generate_series(1, 20000) as number
         """
     )

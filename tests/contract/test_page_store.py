@@ -17,7 +17,8 @@ from support.places import NOON, fetched, page, writing
 from support.stores import BACKENDS, Backend, open_backend
 from waypost.importing.cuts import IdRange
 from waypost.importing.pages import MassDelete
-from waypost.importing.source import Page, Reject
+from waypost.importing.source import Fetched, Page, Reject
+from waypost.places.place import Attributes
 from waypost.scaling.jobs.job import Lease, LeaseLost, NewJob
 
 pytestmark = pytest.mark.anyio
@@ -79,6 +80,23 @@ async def test_a_change_in_the_record_alone_is_a_change(backend: Backend, lease:
     edited = msgspec.structs.replace(fetched(1), record=b'{"ID":1,"UsageCost":"free"}')
     committed = await backend.stores.pages.commit(lease, Page((edited,), (), "after:1", last=False), writing())
     assert committed.changes["changed"] == 1
+
+
+async def test_a_record_that_was_only_formatted_anew_is_unchanged(backend: Backend, lease: Lease) -> None:
+    def spelt(record: bytes, lamps: float) -> Page:
+        attributes = Attributes(extra={"lamps": lamps})
+        found = msgspec.structs.replace(fetched(1).place, attributes=attributes)
+        return Page((Fetched(found, record, 1),), (), "after:1", last=False)
+
+    first = '{"ID":1,"Title":"Café","Power":22.0,"lamps":2}'.encode()
+    await backend.stores.pages.commit(lease, spelt(first, 2), writing())
+    again = spelt(b'{\n  "Title": "Caf\\u00e9",\n  "lamps": 2.0, "Power": 2.2e1,\n  "ID": 1\n}', 2.0)
+    committed = await backend.stores.pages.commit(lease, again, writing())
+    assert {change: count for change, count in committed.changes.items() if count} == {"unchanged": 1}
+    # What came first stays, byte by byte.
+    kept = await backend.stores.places.get_with_record(fetched(1).place.id)
+    assert kept
+    assert kept.record == first
 
 
 async def test_what_a_later_request_brought_is_not_overwritten_by_a_late_page(backend: Backend, lease: Lease) -> None:

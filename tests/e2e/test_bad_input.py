@@ -78,11 +78,30 @@ def test_a_broken_database_file(processes: Processes) -> None:
 def test_a_database_of_a_newer_release(processes: Processes) -> None:
     assert processes.run("db", "migrate").returncode == 0
     with sqlite3.connect(processes.folder / "waypost-data" / "waypost.db") as database:
-        database.execute("insert into migrations values (999, 'from the future', 999, 0)")
+        database.execute("insert into migrations values (999, 'from the future', 999, '', 0)")
     database.close()
     done = processes.run("link", "create", "https://example.org")
     assert done.returncode == 1
     assert "a newer Waypost" in done.stderr
+
+
+def test_a_database_of_a_development_version_says_how_to_go_on(processes: Processes) -> None:
+    path = processes.folder / "waypost-data" / "waypost.db"
+    path.parent.mkdir()
+    with sqlite3.connect(path) as database:
+        database.execute("create table migrations (version integer primary key, name text, oldest_code integer)")
+        database.execute("insert into migrations values (1, 'start', 1), (8, 'rejects', 1)")
+    database.close()
+    for command in (
+        ["link", "create", "https://example.org"],
+        ["db", "migrate"],
+        ["db", "status"],
+        ["up", "--port", "0"],
+    ):
+        done = processes.run(*command)
+        assert done.returncode == 1
+        assert "development version" in done.stderr
+        assert "another --data folder" in last_line(done.stderr)
 
 
 @pytest.mark.parametrize("command", [["up", "--port", "0"], ["link", "create", "https://example.org"]])

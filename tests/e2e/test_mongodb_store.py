@@ -70,15 +70,15 @@ def test_a_schema_that_is_not_current_is_refused_until_somebody_migrates_it(proc
         refused = processes.run(*command, env=env)
         assert refused.returncode == 1
         assert "waypost db migrate" in refused.stderr
-    assert processes.json("db", "status", env=env) == {"version": 0, "pending": ["jobs", "places"]}
+    assert processes.json("db", "status", env=env) == {"version": 0, "pending": ["schema"]}
     told = processes.run("doctor", env=env)
     assert told.returncode == 1
     assert "waypost db migrate" in told.stdout
 
-    assert processes.json("db", "migrate", env=env) == {"applied": ["jobs", "places"]}
+    assert processes.json("db", "migrate", env=env) == {"applied": ["schema"]}
     assert processes.json("db", "migrate", env=env) == {"applied": []}
-    assert processes.json("db", "status", env=env) == {"version": 2, "pending": []}
-    assert "ok    store: schema 2" in processes.run("doctor", env=env).stdout
+    assert processes.json("db", "status", env=env) == {"version": 1, "pending": []}
+    assert "ok    store: schema 1" in processes.run("doctor", env=env).stdout
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from support.job_store_mongodb import clean_url
 from support.job_store_postgres import clean_database
 from support.processes import Processes, eventually
 
-MIGRATIONS = ["jobs", "budgets", "store", "cancelled_groups", "refreshes", "links", "visits", "rejects"]
+MIGRATIONS = ["schema"]
 COUNTRIES = ["DE", "FR", "NL"]
 
 

@@ -15,10 +15,10 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import ExecutionTimeout
 
 from support.forgetful_proxy import ForgetfulProxy
-from support.job_store_mongodb import clean_url, open_database
+from support.job_store_mongodb import open_database
 from support.places import NOON, fetched, page, writing
 from support.stores import Backend, open_backend
-from waypost.adapters.errors import StoreAway, StoreBusy, StoreTooOld
+from waypost.adapters.errors import StoreAway, StoreBusy
 from waypost.adapters.mongodb import claiming, missing
 from waypost.adapters.mongodb import database as mongo_database
 from waypost.adapters.mongodb.database import MongoDatabase
@@ -398,24 +398,7 @@ async def test_every_look_up_of_a_page_goes_by_an_index(
         assert stats["totalDocsExamined"] <= 20, asked
 
 
-# Schema and settings
-
-
-async def test_a_database_of_the_release_before_keeps_its_jobs() -> None:
-    async with clean_url() as url:
-        async with open_database(url, migrating=True) as database:
-            await MongoJobStore(database).enqueue([NewJob(SHARD)])
-            await database.database.places.drop()
-            await database.database.schema.update_one({}, {"$set": {"version": 1}})
-        with pytest.raises(StoreTooOld, match="waypost db migrate"):
-            await MongoDatabase.open(url, migrating=False)
-        database = await MongoDatabase.connect(url)
-        assert await database.schema_status() == (1, ("places",))
-        assert await database.migrate() == ["places"]
-        assert set(await database.database.places.index_information()) == {"_id_", "id", "live"}
-        await database.close()
-        async with open_database(url) as database:
-            assert [job.shard for job in await MongoJobStore(database).list()] == [SHARD]
+# Settings
 
 
 async def test_who_asks_for_links_is_told_where_they_are(backend: Backend) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -11,14 +10,13 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from support.job_store_postgres import clean_database, run, until
+from support.job_store_postgres import until
 from support.places import fetched, page, writing
 from support.postgres_plans import indexes_in, plan_of, tables_read_whole
 from support.stores import Backend, open_backend
-from waypost.adapters.errors import StoreAway, StoreTooOld
+from waypost.adapters.errors import StoreAway
 from waypost.adapters.postgres import facts, jobs, links, outbox, page_writing, places, visits
-from waypost.adapters.postgres.database import PostgresDatabase, run_once
-from waypost.adapters.postgres.migrations import _apply, known, migrate
+from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.importing.source import Page, Reject
 from waypost.scaling.jobs.job import Lease, NewJob
 
@@ -66,8 +64,9 @@ async def fill(admin: Any) -> None:
     )
     await admin.execute(
         """
-        insert into links (id, phrase, folded, target, format, created_at)
-        select number, number, number, 'https://example.org', 'kebab', now() from generate_series(1, 5000) as number
+        insert into links (id, phrase, folded, looks, target, format, created_at, updated_at)
+        select number, number, number, number, 'https://example.org', 'kebab', now(), now()
+        from generate_series(1, 5000) as number
         """
     )
     await admin.execute(
@@ -293,22 +292,3 @@ async def test_a_page_whose_connection_breaks_in_the_middle_leaves_nothing(backe
     [job] = await backend.stores.jobs.list()
     assert (job.cursor, job.counters, job.status) == (None, {}, "leased")
     assert await commit(backend, lease, page(1, cursor="after:1")) == {"added": 1}
-
-
-# Schemas
-
-
-async def test_a_database_of_the_release_before_keeps_its_jobs_and_lets_that_release_go_on() -> None:
-    async with clean_database(migrated=False) as url:
-        for migration in known()[:2]:
-            await run_once(url, partial(_apply, migration=migration))
-        columns = "(id, shard, status, not_before, created_at)"
-        await run(url, f"insert into jobs {columns} values ($1, 'a', 'done', now(), now())", ID)
-        with pytest.raises(StoreTooOld, match="waypost db migrate"):
-            await PostgresDatabase.open(url, migrating=False)
-        assert (await run_once(url, migrate))[0].name == "store"
-        database = await PostgresDatabase.open(url, migrating=False)
-        assert [row["shard"] for row in await database.fetch("select shard from jobs")] == ["a"]
-        [row] = await database.fetch("select max(oldest_code) as oldest_code from migrations")
-        await database.close()
-    assert row["oldest_code"] == 1

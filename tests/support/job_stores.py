@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from support.job_backend import JobBackend
 from support.job_store_mongodb import mongodb
 from support.job_store_postgres import postgres
-from support.job_store_redis import redis
+from support.job_store_redis import redis, redis_cluster
 from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.adapters.sqlite.database import SqliteDatabase
 from waypost.adapters.sqlite.jobs import SqliteJobStore
@@ -69,4 +69,11 @@ def age_sqlite(path: Path, seconds: float) -> None:
     connection.close()
 
 
-JOB_STORES = {"memory": memory, "sqlite": sqlite, "mongodb": mongodb, "postgres": postgres, "redis": redis}
+JOB_STORES = {
+    "memory": memory,
+    "sqlite": sqlite,
+    "mongodb": mongodb,
+    "postgres": postgres,
+    "redis": redis,
+    "redis-cluster": redis_cluster,
+}

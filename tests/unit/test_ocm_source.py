@@ -90,8 +90,21 @@ def test_a_short_page_does_not_end_a_shard() -> None:
     assert not fetch(http([record(3)])).last
 
 
-def test_the_cursor_is_the_highest_id_in_whatever_order_they_came() -> None:
-    assert fetch(http([record(9), record(3)])).cursor == "after:9"
+@pytest.mark.parametrize("ids", [[5000, 4999, 4998], [3, 9, 4], [9, "no number", 4]])
+def test_ids_that_go_back_are_refused(ids: list[Any]) -> None:
+    """A proxy that drops `sortby` would make one page, and a great gap, of a country."""
+    with pytest.raises(OutsideScope, match=r"ids above 0 in ascending order, the provider sent 4\d* after \d+: does"):
+        fetch(http([record(number) for number in ids]))
+
+
+def test_a_record_that_is_set_aside_has_its_place_in_the_order_too() -> None:
+    with pytest.raises(OutsideScope, match="ids above 0 in ascending order, the provider sent 4 after 9"):
+        fetch(http([record(9), record(4, lat=91)]))
+
+
+def test_an_id_that_comes_twice_in_a_row_skips_nothing() -> None:
+    page = fetch(http([record(3), record(3), record(9)]))
+    assert (numbers(page), page.cursor) == (["ocm:3", "ocm:3", "ocm:9"], "after:9")
 
 
 def test_the_record_is_kept_as_it_came() -> None:
@@ -106,7 +119,9 @@ def test_the_whole_world_instead_of_a_country_is_refused() -> None:
 
 @pytest.mark.parametrize("number", [7, 6, 0, -1])
 def test_an_id_that_is_not_above_the_cursor_is_refused(number: int) -> None:
-    with pytest.raises(OutsideScope, match=f"asked for ids above 7, the provider sent {number}"):
+    with pytest.raises(
+        OutsideScope, match=f"asked for ids above 7 in ascending order, the provider sent {number} after 8:"
+    ):
         fetch(http([record(8), record(number)]), cursor="after:7")
 
 

@@ -1,6 +1,8 @@
 """What page stores do alike whose jobs are kept in another store."""
 
 from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from waypost.importing.pages import Committed, Writing
 from waypost.importing.source import Page
@@ -19,3 +21,29 @@ async def tell(jobs: JobStore, lease: Lease, page: Page, writing: Writing, chang
     else:
         await jobs.checkpoint(lease, cursor=page.cursor, counted=total)
     return Committed(changes, ended=bool(writing.parts))
+
+
+class ShardEnd(NamedTuple):
+    """How a shard stands: whether it is done, and which parts it was split into, if it was."""
+
+    done: bool
+    parts: Sequence[str]
+
+
+async def what_is_left(
+    shards: Collection[str], look: Callable[[Collection[str]], Awaitable[Mapping[str, ShardEnd]]]
+) -> dict[str, list[str]]:
+    """What is not done of each shard: itself, or those of its parts, however deep, that are not."""
+    left: dict[str, list[str]] = {}
+    wholes = {shard: shard for shard in shards}
+    while wholes:
+        known = await look(wholes)
+        deeper: dict[str, str] = {}
+        for shard, whole in wholes.items():
+            end = known.get(shard)
+            if end is None or not end.done:
+                left.setdefault(whole, []).append(shard)
+            else:
+                deeper |= dict.fromkeys(end.parts, whole)
+        wholes = deeper
+    return left

@@ -43,8 +43,6 @@ def columns_of(link: Link) -> dict[str, Any]:
 def to_link(row: Mapping[str, Any]) -> Link:
     """From a row whose times and truths are Python's."""
     columns = {name: row[name] for name in Link.__struct_fields__}
-    # The release before left it empty.
-    columns["updated_at"] = row["updated_at"] or row["created_at"]
     columns["tags"] = _texts.decode(row["tags"])
     columns["owner"] = row["owner"] or None
     return Link(**columns)

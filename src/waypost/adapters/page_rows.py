@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 import xxhash
 
+from waypost.adapters.json_values import by_value
 from waypost.importing.pages import Writing
 from waypost.importing.source import Page, Remembered
 from waypost.places.events import PlacesChanged, Versioned
@@ -41,9 +42,10 @@ class PageRows:
             fetched = last[external_id]
             place = msgspec.json.encode(fetched.place)
             digest = xxhash.xxh3_128(area)
-            digest.update(place)
+            # Numbers in it that are the source's own are spelt as they came.
+            digest.update(by_value(place) if fetched.place.attributes.extra else place)
             digest.update(b"\n")
-            digest.update(fetched.record)
+            digest.update(by_value(fetched.record))
             self.places.append(
                 PlaceRow(
                     external_id,

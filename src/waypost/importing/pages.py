@@ -1,6 +1,6 @@
 """The page commit: places, cursor, counters and one event in one transaction, under the job's fence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -67,6 +67,14 @@ class PageStore(Protocol):
 
     async def remembered(self, question: str) -> Remembered | None:
         """The last answer to a question, if it had a name and no place in it has changed since."""
+        ...
+
+    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Which of these shards are not done, as far as the places know, and what is left of each: all of it, or parts
+        that it was split into. For whoever is about to enqueue that again, new fences start above those seen here.
+
+        None, where jobs are kept beside their places: there no job is forgotten while its places are not.
+        """
         ...
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:

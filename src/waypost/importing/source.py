@@ -145,6 +145,11 @@ class Page(msgspec.Struct, frozen=True):
 
     `etag` is the provider's name for this answer. When it says that nothing has changed since it had that name, the
     page has nothing but the ids that are `still` as they were.
+
+    `moved` says why the pages so far are not those of one list, in words for people ("the total changed from 30 to 31
+    while it was read"): a place that is there may have slipped through between two of them, and nothing is removed when
+    the shard ends. On the last page, `certain` is false where nothing would have shown that: then a place is gone only
+    when two imports in a row have missed it.
     """
 
     fetched: tuple[Fetched, ...]
@@ -157,6 +162,8 @@ class Page(msgspec.Struct, frozen=True):
     truncated: bool = False
     etag: str | None = None
     still: tuple[str, ...] = ()
+    moved: str | None = None
+    certain: bool = True
 
     @property
     def is_empty(self) -> bool:

@@ -5,6 +5,7 @@ import os
 import random
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from waypost.bootstrap.budgets import open_budget
 from waypost.bootstrap.jobs import open_jobs
@@ -16,12 +17,14 @@ from waypost.importing.plan import Plan, describe
 from waypost.importing.progress import Progress, measure
 from waypost.importing.source import Scope, Source
 from waypost.kernel.clock import monotonic, utc_now
-from waypost.kernel.errors import Forbidden, TerminalError
+from waypost.kernel.errors import Forbidden, StoreTrouble, TerminalError
 from waypost.kernel.ids import new_id
 from waypost.kernel.tasks import end
 from waypost.roles.crew import Crew, CrewFailed
+from waypost.roles.imports import find_import
+from waypost.roles.reminding import remind_import
 from waypost.roles.running import Stop
-from waypost.roles.starting import start_import
+from waypost.roles.starting import Started, start_import
 from waypost.scaling.jobs.job import Tally
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.worker import Worker
@@ -35,6 +38,8 @@ log = get_logger("import")
 OnProgress = Callable[[Progress], None]
 
 _PROGRESS_SECONDS = 0.25
+# How often an import whose jobs are lost is enqueued again before a person should find out why.
+_REMINDERS = 10
 # In a refresh that is only planned: the id that its import will get.
 IMPORT_ID = "IMPORT-ID"
 
@@ -63,7 +68,7 @@ def limits_of(settings: Settings, source: Source) -> Sequence[Limit]:
 
 
 class JobsLost(TerminalError):
-    """Jobs were enqueued and are gone: the store was flushed, or restored from an older state."""
+    """Jobs were enqueued again and again, and are gone: something flushes the store all the time."""
 
     slug = "jobs-lost"
 
@@ -94,22 +99,36 @@ class Importer:
         cancelled = asyncio.Event()
         watching = asyncio.create_task(self._watch(import_id, before, started, on_progress, cancelled))
         try:
-            size = min(self._processes, before.unfinished)
-            if size > 1:
-                await self._work_together(import_id, size, stop, cancelled)
-            else:
-                await self._work_alone(import_id, budget, stop, cancelled)
+            await self._work(import_id, budget, stop, cancelled)
+            for _ in range(_REMINDERS):
+                if stop.is_set() or cancelled.is_set() or not await self._is_forgotten(enqueued):
+                    break
+                await self._work(import_id, budget, stop, cancelled)
         finally:
             await end(watching)
             after = await self._stores.jobs.tally(import_id)
             await self._write_down(import_id, after)
             on_progress(self._measure(after, before, started))
-        if after.total < enqueued.shards:
+        if after.total < enqueued.shards and (await find_import(self._stores, import_id)).status == "running":
             raise JobsLost(
                 f"the job store has lost {enqueued.shards - after.total} of this import's {enqueued.shards} jobs",
-                next_step="find out why it forgets, then start the import again: the places know how far they are",
+                next_step="find out why it forgets; workers go on with the import, and the places know how far it is",
             )
         return report(import_id, after, monotonic() - started)
+
+    async def _is_forgotten(self, enqueued: Started) -> bool:
+        """Whether jobs were lost; then what the places lack is enqueued again."""
+        if (await self._stores.jobs.tally(enqueued.id)).total >= enqueued.shards:
+            return False
+        await remind_import(self._settings, self._stores, await find_import(self._stores, enqueued.id))
+        return (await self._stores.jobs.tally(enqueued.id)).unfinished > 0
+
+    async def _work(self, import_id: str, budget: Budget, stop: Stop, cancelled: asyncio.Event) -> None:
+        size = min(self._processes, (await self._stores.jobs.tally(import_id)).unfinished)
+        if size > 1:
+            await self._work_together(import_id, size, stop, cancelled)
+        else:
+            await self._work_alone(import_id, budget, stop, cancelled)
 
     async def _write_down(self, import_id: str, tally: Tally) -> None:
         """How it ended. When it was stopped it has not: its jobs are pending, and anybody may go on with them."""
@@ -151,10 +170,12 @@ class Importer:
         self, import_id: str, before: Tally, started: float, on_progress: OnProgress, cancelled: asyncio.Event
     ) -> None:
         while True:
-            tally = await self._stores.jobs.tally(import_id)
-            on_progress(self._measure(tally, before, started))
-            if tally.jobs.get("cancelled"):
-                cancelled.set()
+            # The workers say how long a store is waited for.
+            with suppress(StoreTrouble):
+                tally = await self._stores.jobs.tally(import_id)
+                on_progress(self._measure(tally, before, started))
+                if tally.jobs.get("cancelled"):
+                    cancelled.set()
             await asyncio.sleep(_PROGRESS_SECONDS)
 
     def _measure(self, tally: Tally, before: Tally, started: float) -> Progress:

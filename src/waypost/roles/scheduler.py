@@ -8,20 +8,23 @@ from datetime import UTC, datetime, timedelta
 
 from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import Stores, open_stores
+from waypost.importing.pages import PageStore
+from waypost.importing.reminding import remind
 from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import to_text
 from waypost.kernel.errors import AskedWrongly, StoreTrouble
 from waypost.kernel.tasks import end
 from waypost.roles.health import health_port
+from waypost.roles.reminding import keep_reminding
 from waypost.roles.running import Stop
 from waypost.roles.schedules import Book, configured
-from waypost.roles.serving import store_probe
+from waypost.roles.serving import background, store_probe
 from waypost.roles.starting import remember_provider
 from waypost.scaling.facts import Facts
 from waypost.scaling.jobs.job import NewJob
 from waypost.scaling.jobs.store import JobStore
-from waypost.scaling.schedules import Coverage, Schedule, fulfil, next_due, promise
+from waypost.scaling.schedules import Coverage, Schedule, fulfil, next_due, promise, settle
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import SCHEDULE_COVERED, SCHEDULE_ENQUEUED
@@ -44,7 +47,10 @@ class Unschedulable(AskedWrongly):
 
 
 class Scheduler:
-    """`clock` is the store's: schedulers whose own clocks differ must not take an hour for over that is not."""
+    """`clock` is the store's: schedulers whose own clocks differ must not take an hour for over that is not.
+
+    `pages` knows which shards are done, so that what a job store forgets is enqueued again.
+    """
 
     def __init__(
         self,
@@ -53,12 +59,14 @@ class Scheduler:
         jobs: JobStore,
         clock: Callable[[], Awaitable[datetime]],
         rng: random.Random,
+        pages: PageStore | None = None,
     ) -> None:
         self._schedules = schedules
         self._book = Book(facts)
         self._jobs = jobs
         self._clock = clock
         self._rng = rng
+        self._pages = pages
 
     async def run(self) -> None:
         """Until cancelled. It may be broken off anywhere: what it promised, the next one keeps."""
@@ -74,6 +82,8 @@ class Scheduler:
     async def look(self) -> float:
         """Enqueue whatever is due; returns after how many seconds to look again."""
         now = await self._clock()
+        for name, schedule in self._schedules.items():
+            await self._remind(name, schedule)
         moments = [
             next_due(schedule, now, await self._bring_up_to_date(name, schedule, now))
             for name, schedule in self._schedules.items()
@@ -91,16 +101,29 @@ class Scheduler:
                 return promised
             if promised == entry.coverage:
                 await self._keep(name, schedule, promised)
-                await self._book.change(name, entry, fulfil(promised))
+                awaiting = self._pages is not None and _imports(schedule)
+                await self._book.change(name, entry, fulfil(promised, awaiting=awaiting))
             else:
                 await self._book.change(name, entry, promised)
+
+    async def _remind(self, name: str, schedule: Schedule) -> None:
+        """What was enqueued and is not done yet has a job, also after the job store has forgotten it."""
+        entry = await self._book.read(name) if self._pages and _imports(schedule) else None
+        if entry is None or entry.coverage.paused or not entry.coverage.awaited:
+            return
+        assert self._pages
+        began = {str(key): start for start, end in entry.coverage.stretches for key in schedule.keys(start, end)}
+        left = await remind(self._jobs, self._pages, began, group=_group(name))
+        settled = settle(entry.coverage, {began[shard] for shard in left})
+        if settled != entry.coverage:
+            await self._book.change(name, entry, settled)
 
     async def _keep(self, name: str, schedule: Schedule, promised: Coverage) -> None:
         assert promised.covered_until
         assert promised.promised_until
         keys = schedule.keys(promised.covered_until, promised.promised_until)
         # In a group, so that nobody who cancels an import cancels what the schedule wants too.
-        new = await self._jobs.enqueue([NewJob(str(key)) for key in keys], group=f"schedule:{name}")
+        new = await self._jobs.enqueue([NewJob(str(key)) for key in keys], group=_group(name))
         SCHEDULE_ENQUEUED.labels(name).inc(new)
         if new:  # nothing is new where another scheduler was quicker
             log.info("enqueued", schedule=name, jobs=new, covered_until=to_text(promised.promised_until))
@@ -113,7 +136,8 @@ async def run_scheduler(settings: Settings, stop: Stop, on_start: OnStart) -> No
         await stack.enter_async_context(health_port(settings, {"store": store_probe(stores)}))
         await _check_sources(settings, stores)
         rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
-        scheduler = Scheduler(schedules, stores.facts, stores.jobs, stores.pages.now, rng)
+        scheduler = Scheduler(schedules, stores.facts, stores.jobs, stores.pages.now, rng, stores.pages)
+        await stack.enter_async_context(background(keep_reminding(settings, stores)))
         running = asyncio.create_task(scheduler.run())
         stopping = asyncio.create_task(stop.wait())
         on_start()
@@ -136,6 +160,15 @@ async def _check_sources(settings: Settings, stores: Stores) -> None:
                         next_step=f"run it by cron or a timer: waypost import run --source {source.name}",
                     )
                 await remember_provider(stores, source)
+
+
+def _imports(schedule: Schedule) -> bool:
+    """The places know nothing of chores; one that was forgotten comes again when it is next due."""
+    return isinstance(schedule, WindowsSchedule | FullSchedule)
+
+
+def _group(name: str) -> str:
+    return f"schedule:{name}"
 
 
 def _show(name: str, coverage: Coverage) -> None:

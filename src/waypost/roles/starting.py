@@ -32,11 +32,13 @@ class Started(msgspec.Struct, frozen=True):
 
 async def start_import(settings: Settings, stores: Stores, source: Source, budget: Budget, scope: Scope) -> Started:
     import_id = str(new_id())
-    shards = source.plan(scope, utc_now().date(), import_id)
+    # The same day for the plan and for the record of it, so that it can be planned again.
+    now = utc_now()
+    shards = source.plan(scope, now.date(), import_id)
     rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
     await check_provider(source, budget, max_wait=settings.budget.max_wait, rng=rng)
     await remember_provider(stores, source)
-    await stores.imports.start(Import(import_id, source.name, scope, "running", utc_now()))
+    await stores.imports.start(Import(import_id, source.name, scope, "running", now))
     await stores.jobs.enqueue([NewJob(str(shard)) for shard in shards], group=import_id)
     if await is_cancelled(stores, import_id):
         await stores.jobs.cancel(import_id)

@@ -11,8 +11,10 @@ from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import Stores, open_stores
 from waypost.importing.source import Source
 from waypost.kernel.errors import AskedWrongly, NotNow
+from waypost.kernel.tasks import end
 from waypost.roles.chores import Chores
 from waypost.roles.importer import make_engine, worker_name
+from waypost.roles.reminding import keep_reminding
 from waypost.roles.running import Stop
 from waypost.scaling.chores import OURSELVES
 from waypost.scaling.jobs.job import Held
@@ -88,6 +90,7 @@ async def run_worker(
         renewer = stack.enter_context(Renewer(lambda: open_jobs(settings), settings.jobs.lease))
         rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
         worker = Worker(stores.jobs, renewer, desk.work, owner=name, settings=settings.jobs, rng=rng)
+        reminding = asyncio.create_task(keep_reminding(settings, stores))
         stopping = asyncio.create_task(stop.wait())
         stopping.add_done_callback(lambda _done: worker.stop())
         on_start(name)
@@ -98,6 +101,7 @@ async def run_worker(
                 await (worker.run_until_idle() if until_done else worker.run())
         finally:
             stopping.cancel()
+            await end(reminding)
 
 
 async def _show_health(settings: Settings, stores: Stores, stack: AsyncExitStack) -> None:

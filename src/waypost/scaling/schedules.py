@@ -5,14 +5,19 @@ that passed last. Keys depend on where time is cut, so the promise to cover it u
 key is enqueued: whoever comes after a crash, or at the same time, enqueues exactly these keys and no others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import dropwhile, pairwise
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.scaling.jobs.shards import ShardKey
+
+# A week of hours. A stretch that has not been done for so long is for a person to look at: its jobs are dead.
+MOST_AWAITED = 168
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -49,11 +54,21 @@ class Schedule(Protocol):
 
 
 class Coverage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far a schedule is: covered up to a time, and perhaps promised up to a later one."""
+    """How far a schedule is: covered up to a time, and perhaps promised up to a later one.
+
+    `awaited` is where each stretch began that was enqueued and is not known to be done; the last ends where the covered
+    time does, and each of the others where the next one begins.
+    """
 
     covered_until: datetime | None = None
     promised_until: datetime | None = None
     paused: bool = False
+    awaited: tuple[datetime, ...] = ()
+
+    @property
+    def stretches(self) -> Sequence[tuple[datetime, datetime]]:
+        assert self.covered_until or not self.awaited
+        return list(pairwise((*self.awaited, self.covered_until))) if self.covered_until else []
 
 
 @dataclass(frozen=True)
@@ -91,11 +106,22 @@ def promise(schedule: Schedule, now: datetime, coverage: Coverage) -> Coverage:
     if coverage.paused or coverage.promised_until:
         return coverage
     start, end = _stretch(schedule, now, coverage.covered_until)
-    return Coverage(covered_until=start, promised_until=end) if start < end else coverage
+    return replace(coverage, covered_until=start, promised_until=end) if start < end else coverage
 
 
-def fulfil(coverage: Coverage) -> Coverage:
-    return Coverage(covered_until=coverage.promised_until, paused=coverage.paused)
+def fulfil(coverage: Coverage, *, awaiting: bool = False) -> Coverage:
+    """All is enqueued. With `awaiting`, it is remembered until it is known to be done, or older than most."""
+    assert coverage.covered_until
+    awaited = (*coverage.awaited, coverage.covered_until)[-MOST_AWAITED:] if awaiting else ()
+    return replace(coverage, covered_until=coverage.promised_until, promised_until=None, awaited=awaited)
+
+
+def settle(coverage: Coverage, left: Collection[datetime]) -> Coverage:
+    """What was awaited is done, up to the first stretch that is not: all after it are remembered too, for where they
+    were cut.
+    """
+    kept = tuple(dropwhile(lambda start: start not in left, coverage.awaited))
+    return replace(coverage, awaited=kept)
 
 
 def _stretch(schedule: Schedule, now: datetime, covered_until: datetime | None) -> tuple[datetime, datetime]:

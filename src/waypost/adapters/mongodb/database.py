@@ -70,7 +70,7 @@ class MongoDatabase:
 
     @classmethod
     async def connect(cls, url: str) -> Self:
-        """Whatever its schema is, unless only newer code may touch it: for who looks into it or changes it."""
+        """Whatever its schema is, unless it is one for other code alone: for who looks into it or changes it."""
         database = await cls._make(url)
         try:
             await database.check()
@@ -155,7 +155,7 @@ class MongoDatabase:
                 "this MongoDB server is on its own, and only a replica set has transactions",
                 next_step="start mongod with --replSet (a set of one will do), or use another store",
             )
-        await schema.refuse_newer(self.database)
+        await schema.refuse_foreign(self.database)
 
     @at_the_border(_OPEN_SECONDS)
     async def refuse_older(self) -> None:

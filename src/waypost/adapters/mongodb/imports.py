@@ -53,8 +53,7 @@ class MongoImportStore:
     async def rejects(self, shards: Sequence[str], limit: int) -> Sequence[Rejected]:
         by_shard = [("shard", ASCENDING), ("record_hash", ASCENDING)]
         found = self._rejects.find({"shard": {"$in": shards}}, sort=by_shard, limit=limit, hint=BY_SHARD)
-        # Earlier releases kept no external id.
-        return [Rejected(each["shard"], each.get("external_id"), each["reason"]) async for each in found]
+        return [Rejected(each["shard"], each["external_id"], each["reason"]) async for each in found]
 
     @at_the_border(_LONG)
     async def forget_rejects(self, *, older_than: float) -> None:

@@ -13,6 +13,7 @@ from waypost.adapters.mongodb.database import Document, MongoDatabase, Taken
 from waypost.adapters.mongodb.documents import (
     NO_LEASE,
     all_held,
+    burying,
     cancellable,
     cancelling,
     counting,
@@ -163,9 +164,11 @@ class MongoJobStore:
         await self.change(lease, ending("pending", counted, delay=delay, attempts=forgiven))
 
     @at_the_border(_QUICK)
-    async def release_owner(self, owner: str) -> int:
+    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
         left = {"status": "leased", "lease_owner": owner}
-        return (await self._jobs.update_many(left, {"$set": {**NO_LEASE, "status": "pending"}})).modified_count
+        buried = await self._jobs.update_many({**left, "attempts": {"$gte": max_attempts}}, burying())
+        released = await self._jobs.update_many(left, {"$set": {**NO_LEASE, "status": "pending"}})
+        return buried.modified_count + released.modified_count
 
     @at_the_border(_QUICK)
     async def raise_fences(self, above: int) -> None:
@@ -179,6 +182,12 @@ class MongoJobStore:
             dead["shard"] = {"$in": list(shards)}
         again = {"status": "pending", "attempts": 0, "not_before": "$$NOW", "finished_at": None}
         return (await self._jobs.update_many(dead, [{"$set": again}])).modified_count
+
+    @at_the_border(_LONG)
+    async def redo(self, shards: Collection[str]) -> int:
+        done: Document = {"status": "done", "shard": {"$in": list(shards)}}
+        again = {"status": "pending", "attempts": 0, "cursor": None, "not_before": "$$NOW", "finished_at": None}
+        return (await self._jobs.update_many(done, [{"$set": again}])).modified_count
 
     @at_the_border(_LONG)
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:

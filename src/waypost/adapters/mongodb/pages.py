@@ -1,13 +1,14 @@
 """The page commit on MongoDB."""
 
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
-from waypost.adapters.apart import tell
+from waypost.adapters.apart import ShardEnd, tell, what_is_left
 from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.documents import counting, ending, literal
 from waypost.adapters.mongodb.errors import at_the_border
@@ -45,6 +46,9 @@ class MongoPageStore:
     @at_the_border(_QUICK)
     async def remembered(self, question: str) -> Remembered | None:
         return await _remembered(self._database, question)
+
+    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002 - see the port
+        return {}
 
     @at_the_border(_COMMIT)
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
@@ -107,6 +111,17 @@ class MongoApartPageStore:
     @at_the_border(_QUICK)
     async def remembered(self, question: str) -> Remembered | None:
         return await _remembered(self._database, question)
+
+    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:
+        left = await what_is_left(shards, self._ends)
+        if left:
+            await self._jobs.raise_fences(await self.highest_fence())
+        return left
+
+    @at_the_border(_QUICK)
+    async def _ends(self, shards: Collection[str]) -> dict[str, ShardEnd]:
+        found = self._shards.find({"_id": {"$in": list(shards)}}, {"done": 1, "parts": 1})
+        return {each["_id"]: ShardEnd(each["done"], each["parts"] or ()) async for each in found}
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         page = refuse_large_records(page)

@@ -6,6 +6,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.asynchronous.database import AsyncDatabase
 
 from waypost.adapters.errors import StoreTooNew, StoreTooOld
+from waypost.adapters.migrations import unreleased
 
 PENDING, PENDING_BY_GROUP, LEASED, GROUPS = "pending", "pending_by_group", "leased", "groups"
 LIVE, BY_SHARD, BY_PLACE, BY_FENCE, UNFINISHED = "live", "by_shard", "by_place", "by_fence", "unfinished"
@@ -49,9 +50,10 @@ _SHARDS = [
 
 # What this code makes and knows, a name for each version. A change expands first and contracts a release later: only a
 # contracting one raises the oldest code that may still touch the store.
-NAMES = ("jobs", "places")
+NAMES = ("schema",)
 VERSION = len(NAMES)
 OLDEST_CODE = 1
+_ANOTHER = "name another database in the store's URL"
 
 
 async def migrate(database: AsyncDatabase[dict[str, Any]]) -> list[str]:
@@ -73,17 +75,21 @@ async def migrate(database: AsyncDatabase[dict[str, Any]]) -> list[str]:
     await database.answers.create_indexes([IndexModel("_id")])
     # Last, so that nobody takes a half-made schema for a whole one; and never down again.
     newest = {"version": VERSION, "oldest_code": OLDEST_CODE}
-    await database.schema.update_one({"_id": "schema"}, {"$max": newest}, upsert=True)
+    await database.schema.update_one({"_id": "schema"}, {"$max": newest, "$set": {"first": NAMES[0]}}, upsert=True)
     return list(NAMES[version:])
 
 
-async def refuse_newer(database: AsyncDatabase[dict[str, Any]]) -> None:
-    _, oldest_code = await _recorded(database)
+async def refuse_foreign(database: AsyncDatabase[dict[str, Any]]) -> None:
+    """A schema that only newer code may touch, or one from before the first was settled."""
+    found = await _recorded(database)
+    oldest_code = found.get("oldest_code", 0)
     if oldest_code > VERSION:
         raise StoreTooNew(
             f"the store was changed by a newer Waypost (it needs schema {oldest_code}, this one knows {VERSION})",
-            next_step="install the newer release, or name another database in the store's URL",
+            next_step=f"install the newer release, or {_ANOTHER}",
         )
+    if found and found.get("first") != NAMES[0]:
+        raise unreleased(_ANOTHER)
 
 
 async def refuse_older(database: AsyncDatabase[dict[str, Any]]) -> None:
@@ -96,11 +102,8 @@ async def refuse_older(database: AsyncDatabase[dict[str, Any]]) -> None:
 
 
 async def recorded_version(database: AsyncDatabase[dict[str, Any]]) -> int:
-    version, _ = await _recorded(database)
-    return version
+    return int((await _recorded(database)).get("version", 0))
 
 
-async def _recorded(database: AsyncDatabase[dict[str, Any]]) -> tuple[int, int]:
-    """The schema's version, and the oldest code that it allows."""
-    found = await database.schema.find_one({"_id": "schema"}) or {}
-    return found.get("version", 0), found.get("oldest_code", 0)
+async def _recorded(database: AsyncDatabase[dict[str, Any]]) -> dict[str, Any]:
+    return await database.schema.find_one({"_id": "schema"}) or {}

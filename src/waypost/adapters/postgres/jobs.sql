@@ -225,13 +225,21 @@ with released as (
 )
 select id, case when $3::float8 <= 0 then pg_notify('waypost_jobs', '') end from released;
 
--- release_owner: what a dead worker of that name left behind
-with released as (
+-- release_owner: what a dead worker of that name left behind; what was begun too often in a row is buried
+with buried as (
+  update jobs
+  set status = 'dead', lease_owner = null, lease_until = null, finished_at = now(), last_error_at = now(),
+      last_error_code = 'lease-expired',
+      last_error_message = 'its workers stopped without a word, again and again'
+  where status = 'leased' and lease_owner = $1 and attempts >= $2
+  returning id
+),
+released as (
   update jobs set status = 'pending', lease_owner = null, lease_until = null
-  where status = 'leased' and lease_owner = $1
+  where status = 'leased' and lease_owner = $1 and attempts < $2
   returning id
 )
-select count(*) as released, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from released;
+select count(*) + (select count(*) from buried) as released, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from released;
 
 -- raise_fences: at least to where another store has seen them
 select setval('fences', $1) from fences where last_value < $1;
@@ -243,6 +251,14 @@ with revived as (
   returning id
 )
 select count(*) as revived, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from revived;
+
+-- redo: what was done is done again
+with redone as (
+  update jobs set status = 'pending', attempts = 0, cursor = null, not_before = now(), finished_at = null
+  where status = 'done' and shard = any($1::text[])
+  returning id
+)
+select count(*) as redone, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from redone;
 
 -- prune: jobs that ended long ago
 with pruned as (

@@ -1,10 +1,11 @@
 """The page commit on PostgreSQL."""
 
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
-from waypost.adapters.apart import tell
+from waypost.adapters.apart import ShardEnd, tell, what_is_left
 from waypost.adapters.page_rows import PageRows, recall
 from waypost.adapters.postgres import jobs
 from waypost.adapters.postgres.database import PostgresDatabase
@@ -29,6 +30,9 @@ class PostgresPageStore:
 
     async def remembered(self, question: str) -> Remembered | None:
         return await _remembered(self._database, question)
+
+    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002 - see the port
+        return {}
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)
@@ -73,6 +77,16 @@ class PostgresApartPageStore:
 
     async def remembered(self, question: str) -> Remembered | None:
         return await _remembered(self._database, question)
+
+    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:
+        left = await what_is_left(shards, self._ends)
+        if left:
+            await self._jobs.raise_fences(await self.highest_fence())
+        return left
+
+    async def _ends(self, shards: Collection[str]) -> dict[str, ShardEnd]:
+        rows = await self._database.fetch(SQL["ends"], list(shards))
+        return {row["shard"]: ShardEnd(row["done"], row["parts"] or ()) for row in rows}
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)

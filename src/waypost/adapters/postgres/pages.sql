@@ -16,6 +16,9 @@ insert into shards (shard, fence, seen_at) values ($1, $2, now())
 on conflict (shard) do update set fence = excluded.fence, seen_at = now() where shards.fence <= excluded.fence
 returning cursor, done, parts, set_config('idle_in_transaction_session_timeout', '5s', true);
 
+-- ends: how shards stand
+select shard, done, parts from shards where shard = any($1::text[]);
+
 -- move_shard: a page was written
 update shards set cursor = $2, done = $3, parts = $4 where shard = $1;
 

@@ -94,20 +94,27 @@ class RedisJobStore:
     async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
         await self._run_held("release", lease, counted, microseconds(delay))
 
-    async def release_owner(self, owner: str) -> int:
+    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
         released = 0
         async for ids in self._walk(by_status("leased"), _CHUNK):
-            released += await self._run("release_owned", owner, json(ids))
+            released += await self._run("release_owned", owner, json(ids), max_attempts)
         return released
 
     async def revive(self, shards: Collection[str] | None = None) -> int:
         if shards is not None:
-            found = [await self._run("find", json(chunk)) for chunk in _chunks(list(shards))]
-            return sum([await self._run("revive", json(ids)) for ids in found])
-        return sum([await self._run("revive", json(ids)) async for ids in self._walk(by_status("dead"), _CHUNK)])
+            return await self._reopen(shards, "dead")
+        walk = self._walk(by_status("dead"), _CHUNK)
+        return sum([await self._run("revive", json(ids), "dead") async for ids in walk])
+
+    async def redo(self, shards: Collection[str]) -> int:
+        return await self._reopen(shards, "done")
+
+    async def _reopen(self, shards: Collection[str], status: Status) -> int:
+        found = [await self._run("find", json(chunk)) for chunk in _chunks(list(shards))]
+        return sum([await self._run("revive", json(ids), status) for ids in found])
 
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
-        before = await self._client.now_us() - microseconds(older_than)
+        before = await self._client.now_us(self._root) - microseconds(older_than)
         pruned = 0
         for status in statuses:
             found = _CHUNK

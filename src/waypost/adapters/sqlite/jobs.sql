@@ -32,6 +32,13 @@ set status = 'dead', lease_owner = null, lease_until = null, finished_at = :now,
     last_error_message = 'its workers stopped without a word, again and again'
 where status = 'leased' and lease_until < :now and attempts >= :max_attempts;
 
+-- bury_owned: of what a dead worker of that name left behind, what was begun too often in a row
+update jobs
+set status = 'dead', lease_owner = null, lease_until = null, finished_at = :now, last_error_at = :now,
+    last_error_code = 'lease-expired',
+    last_error_message = 'its workers stopped without a word, again and again'
+where status = 'leased' and lease_owner = :owner and attempts >= :max_attempts;
+
 -- expired: leased jobs that anybody may take
 select id from jobs
 where status = 'leased' and lease_until < :now
@@ -88,6 +95,10 @@ where status = 'leased' and lease_owner = :owner;
 -- revive: dead jobs get another chance
 update jobs set status = 'pending', attempts = 0, not_before = :now, finished_at = null
 where status = 'dead' and (:shards is null or shard in (select value from json_each(:shards)));
+
+-- redo: what was done is done again
+update jobs set status = 'pending', attempts = 0, cursor = null, not_before = :now, finished_at = null
+where status = 'done' and shard in (select value from json_each(:shards));
 
 -- prune: jobs that ended long ago
 delete from jobs where finished_at < :before and status in (select value from json_each(:statuses));

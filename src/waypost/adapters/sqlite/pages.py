@@ -2,11 +2,12 @@
 
 import sqlite3
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
-from waypost.adapters.apart import tell
+from waypost.adapters.apart import ShardEnd, tell, what_is_left
 from waypost.adapters.page_rows import PageRows, recall
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite import jobs
@@ -35,6 +36,9 @@ class SqlitePageStore:
 
     async def remembered(self, question: str) -> Remembered | None:
         return await _remembered(self._database, question)
+
+    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002 - see the port
+        return {}
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)
@@ -83,6 +87,20 @@ class SqliteApartPageStore:
 
     async def remembered(self, question: str) -> Remembered | None:
         return await _remembered(self._database, question)
+
+    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:
+        left = await what_is_left(shards, self._ends)
+        if left:
+            await self._jobs.raise_fences(await self.highest_fence())
+        return left
+
+    async def _ends(self, shards: Collection[str]) -> dict[str, ShardEnd]:
+        asked = {"shards": msgspec.json.encode(list(shards)).decode()}
+        rows = await self._database.read(lambda c: c.execute(_SQL["ends"], asked).fetchall())
+        return {
+            row["shard"]: ShardEnd(bool(row["done"]), _parts.decode(row["parts"]) if row["parts"] else ())
+            for row in rows
+        }
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)

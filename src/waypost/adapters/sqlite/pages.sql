@@ -94,6 +94,9 @@ on conflict (shard) do update set fence = excluded.fence, seen_at = excluded.see
 -- shard: how far it is
 select cursor, done, parts from shards where shard = :shard;
 
+-- ends: how shards stand
+select shard, done, parts from shards where shard in (select value from json_each(:shards));
+
 -- move_shard: a page was written
 update shards set cursor = :cursor, done = :done, parts = :parts where shard = :shard;
 

@@ -4,10 +4,10 @@ import sqlite3
 import time
 from functools import cache
 
-from waypost.adapters.errors import StoreTooNew
-from waypost.adapters.migrations import Migration, load_migrations
+from waypost.adapters.migrations import Applied, Migration, load_migrations, missing, version_of
 
 _OLDEST_CODE = {1: 1}
+_ANOTHER = "use another --data folder"
 
 
 @cache
@@ -18,41 +18,37 @@ def known() -> tuple[Migration, ...]:
 def migrate(connection: sqlite3.Connection) -> list[Migration]:
     """Bring the schema up to date; safe when many processes do it at once. Returns what was applied."""
     applied = []
-    for migration in known():
-        if migration.version <= _version(connection):
-            continue
+    for migration in pending(connection)[1]:
         connection.execute("begin immediate")
         try:
             # Another process may have done it while we waited for the lock.
-            if migration.version > _version(connection):
+            if migration in pending(connection)[1]:
                 _apply(connection, migration)
                 applied.append(migration)
             connection.execute("commit")
         except BaseException:
             connection.execute("rollback")
             raise
-    _refuse_newer(connection)
     return applied
 
 
 def pending(connection: sqlite3.Connection) -> tuple[int, list[Migration]]:
     """The schema's version, and what `migrate` would apply."""
-    version = _version(connection)
-    _refuse_newer(connection)
-    return version, [migration for migration in known() if migration.version > version]
+    applied = _applied(connection)
+    return version_of(applied), missing(known(), applied, _ANOTHER)
 
 
 def _apply(connection: sqlite3.Connection, migration: Migration) -> None:
     connection.execute(
         "create table if not exists migrations"
-        " (version integer primary key, name text not null, oldest_code integer not null, applied_at integer not null)"
-        " strict"
+        " (version integer primary key, name text not null, oldest_code integer not null, digest text not null,"
+        " applied_at integer not null) strict"
     )
     for statement in _statements(migration.sql):
         connection.execute(statement)
     connection.execute(
-        "insert into migrations values (?, ?, ?, ?)",
-        (migration.version, migration.name, migration.oldest_code, time.time_ns() // 1000),
+        "insert into migrations values (?, ?, ?, ?, ?)",
+        (migration.version, migration.name, migration.oldest_code, migration.digest, time.time_ns() // 1000),
     )
 
 
@@ -67,26 +63,11 @@ def _statements(script: str) -> list[str]:
     return statements
 
 
-def _version(connection: sqlite3.Connection) -> int:
-    return (
-        int(connection.execute("select coalesce(max(version), 0) from migrations").fetchone()[0])
-        if _exists(connection)
-        else 0
-    )
-
-
-def _refuse_newer(connection: sqlite3.Connection) -> None:
-    newest = known()[-1].version
-    oldest_code = (
-        connection.execute("select max(oldest_code) from migrations").fetchone()[0] if _exists(connection) else 0
-    )
-    if oldest_code > newest:
-        raise StoreTooNew(
-            f"the store was changed by a newer Waypost (it needs schema {oldest_code}, this one knows {newest})",
-            next_step="install the newer release, or use another --data folder",
-        )
-
-
-def _exists(connection: sqlite3.Connection) -> bool:
-    found = connection.execute("select 1 from sqlite_schema where type = 'table' and name = 'migrations'").fetchone()
-    return found is not None
+def _applied(connection: sqlite3.Connection) -> list[Applied]:
+    columns = {name for (name,) in connection.execute("select name from pragma_table_info('migrations')")}
+    if not columns:
+        return []
+    # A store from before the first schema was settled has no digests.
+    digest = "digest" if "digest" in columns else "''"
+    rows = connection.execute(f"select version, oldest_code, {digest} from migrations")  # noqa: S608 - one of two above
+    return [Applied(*row) for row in rows]

@@ -1,0 +1,198 @@
+"""A job store apart from the places that forgets: what it was to do is done all the same, and nothing twice."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from support.places import page, writing
+from support.servers.redis import answers, command
+from support.servers.sharing import free_port
+from support.stores import BACKENDS, Backend, open_backend
+from support.waiting import until
+from waypost.bootstrap.sources import open_source
+from waypost.importing.imports import Import
+from waypost.importing.schedules import WindowsSchedule
+from waypost.importing.source import Scope
+from waypost.kernel.clock import utc_now
+from waypost.roles.imports import standing_of
+from waypost.roles.reminding import remind_imports
+from waypost.roles.scheduler import Scheduler
+from waypost.roles.schedules import Book
+from waypost.scaling.jobs.job import Done, Lease, NewJob
+
+pytestmark = pytest.mark.anyio
+
+HOURLY = WindowsSchedule("ocm", ("DE", "FR"), timedelta(hours=1))
+HOUR = timedelta(hours=1)
+NOON = datetime(2026, 2, 21, 12, 2, tzinfo=UTC)
+
+
+@pytest.fixture
+async def redis_url(tmp_path: Path) -> AsyncIterator[str]:
+    """A Redis of this test's own, which it may flush."""
+    port = free_port()
+    server = await asyncio.create_subprocess_exec(*command(port, tmp_path), stdout=asyncio.subprocess.DEVNULL)
+    try:
+        await until(partial(asyncio.to_thread, answers, port))
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        server.kill()
+        await server.wait()
+
+
+@pytest.fixture(params=BACKENDS)
+async def backend(request: pytest.FixtureRequest, tmp_path: Path, redis_url: str) -> AsyncIterator[Backend]:
+    async with open_backend(request.param, tmp_path, {"jobs": redis_url}) as opened:
+        yield opened
+
+
+def flush(redis_url: str) -> None:
+    with Redis.from_url(redis_url) as client:
+        client.flushall()
+
+
+class Clockwork:
+    """A scheduler, and a clock that the test sets."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.now = NOON
+        stores = backend.stores
+        self._book = Book(stores.facts)
+        rng = random.Random(1)
+        self._scheduler = Scheduler({"hourly": HOURLY}, stores.facts, stores.jobs, self._clock, rng, stores.pages)
+
+    async def _clock(self) -> datetime:
+        return self.now
+
+    async def look(self, at: datetime | None = None) -> None:
+        self.now = at or self.now
+        await self._scheduler.look()
+
+    async def awaited(self) -> int:
+        return len((await self._book.read("hourly")).coverage.awaited)
+
+
+async def claim(backend: Backend, limit: int = 100) -> list[Lease]:
+    return list(await backend.stores.jobs.claim("me", limit=limit, lease=30, max_attempts=5))
+
+
+async def work(backend: Backend, lease: Lease) -> bool:
+    """As an engine does; whether anything was asked of the provider."""
+    begun = await backend.stores.pages.begin(lease)
+    if begun:
+        await backend.stores.pages.commit(begun, page(1, cursor=None, last=True), writing())
+    assert await backend.stores.jobs.complete([Done(lease)]) == {lease.job_id}
+    return begun is not None
+
+
+async def work_on_all(backend: Backend) -> list[str]:
+    """The shards that were asked for, until there is nothing left to do."""
+    asked = []
+    while leases := await claim(backend):
+        asked += [lease.shard for lease in leases if await work(backend, lease)]
+    return asked
+
+
+def windows(*hours: int) -> list[str]:
+    day = NOON.replace(hour=0, minute=0)
+    return sorted(str(key) for hour in hours for key in HOURLY.keys(day + hour * HOUR, day + (hour + 1) * HOUR))
+
+
+async def test_windows_of_a_flushed_job_store_are_done_in_the_end_once_each(backend: Backend, redis_url: str) -> None:
+    clockwork = Clockwork(backend)
+    await clockwork.look(NOON)
+    done, half = await claim(backend)
+    asked = [done.shard] if await work(backend, done) else []
+    await backend.stores.pages.commit(half, page(1, cursor="after:1"), writing())
+    flush(redis_url)
+    for hours in range(3):
+        await clockwork.look(NOON + hours * HOUR)
+        asked += await work_on_all(backend)
+    assert sorted(asked) == windows(11, 12, 13)
+    await clockwork.look()
+    assert await clockwork.awaited() == 0
+
+
+async def test_windows_that_were_flushed_before_anybody_looked_again_are_not_lost(
+    backend: Backend, redis_url: str
+) -> None:
+    clockwork = Clockwork(backend)
+    for hours in range(2):
+        await clockwork.look(NOON + hours * HOUR)
+    flush(redis_url)
+    await clockwork.look(NOON + 2 * HOUR)
+    assert sorted(await work_on_all(backend)) == windows(11, 12, 13)
+
+
+async def test_what_is_done_is_not_asked_for_again_after_a_flush(backend: Backend, redis_url: str) -> None:
+    clockwork = Clockwork(backend)
+    await clockwork.look()
+    assert len(await work_on_all(backend)) == 2
+    flush(redis_url)
+    for _ in range(2):
+        await clockwork.look()
+        assert await work_on_all(backend) == []
+        assert await backend.stores.jobs.list() == []
+
+
+async def test_parts_of_a_shard_that_was_split_are_enqueued_again(backend: Backend, redis_url: str) -> None:
+    clockwork = Clockwork(backend)
+    await clockwork.look()
+    split, other = await claim(backend)
+    parts = (f"{split.shard}/ids:0..9", f"{split.shard}/ids:9..")
+    await backend.stores.pages.commit(split, page(1, cursor="1"), writing(parts=parts))
+    [one, _] = await claim(backend)
+    await work(backend, one)
+    flush(redis_url)
+    await clockwork.look()
+    assert sorted(await work_on_all(backend)) == sorted([*({*parts} - {one.shard}), other.shard])
+    await clockwork.look()
+    assert await clockwork.awaited() == 0
+
+
+async def test_what_a_restored_place_store_has_lost_is_done_again(backend: Backend) -> None:
+    clockwork = Clockwork(backend)
+    await clockwork.look()
+    # Done, says the job store; the places that went with it are gone.
+    await backend.stores.jobs.complete([Done(lease) for lease in await claim(backend)])
+    await clockwork.look()
+    assert sorted(await work_on_all(backend)) == windows(11)
+
+
+async def start(backend: Backend) -> str:
+    """As `waypost import start` does."""
+    started = Import("import-1", "ocm", Scope(("DE", "FR")), "running", utc_now())
+    async with open_source("ocm", backend.settings) as source:
+        shards = source.plan(started.scope, started.started_at.date(), started.id)
+    await backend.stores.imports.start(started)
+    await backend.stores.jobs.enqueue([NewJob(str(shard)) for shard in shards], group=started.id)
+    return started.id
+
+
+@pytest.mark.parametrize("ready", [0, 1, 2])
+async def test_an_import_that_was_started_before_a_flush_ends_done(
+    backend: Backend, redis_url: str, ready: int
+) -> None:
+    import_id = await start(backend)
+    asked = [lease.shard for lease in await claim(backend, ready) if await work(backend, lease)] if ready else []
+    flush(redis_url)
+    assert (await standing_of(backend.stores, import_id)).status == "running"
+    await remind_imports(backend.settings, backend.stores)
+    asked += await work_on_all(backend)
+    await remind_imports(backend.settings, backend.stores)
+    assert len(set(asked)) == len(asked) == 2
+    assert (await standing_of(backend.stores, import_id)).status == "done"
+
+
+async def test_an_import_that_was_cancelled_is_not_brought_back(backend: Backend, redis_url: str) -> None:
+    import_id = await start(backend)
+    await backend.stores.imports.finish(import_id, "cancelled")
+    flush(redis_url)
+    await remind_imports(backend.settings, backend.stores)
+    assert await backend.stores.jobs.list() == []

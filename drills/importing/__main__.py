@@ -24,6 +24,8 @@ def _options() -> argparse.Namespace:
     options.add_argument(
         "--away", type=float, help="seconds that the provider is away (default: by its size, up to 60)"
     )
+    options.add_argument("--lease", type=float, default=defaults.lease, help="seconds (default: %(default)s)")
+    options.add_argument("--kill-every", type=float, default=defaults.kill_every, help="seconds (default: %(default)s)")
     options.add_argument("--seconds", type=float, default=defaults.seconds, help="the longest that an import may take")
     options.add_argument("--results", action="store_true", help="write the table into drills/RESULTS.md")
     return options.parse_args()
@@ -38,6 +40,8 @@ def main() -> None:
         seconds=chosen.seconds,
         budget=chosen.budget,
         away=chosen.away,
+        lease=chosen.lease,
+        kill_every=chosen.kill_every,
     )
 
     async def run(store: str, seed: int, folder: Path) -> Sequence[Verdict]:

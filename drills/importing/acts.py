@@ -93,8 +93,8 @@ async def play(stage: Stage, act: Act) -> Done:
     await watch.look()
     await watch.until_done()
     ended = time.monotonic()
-    stage.windows += [await stage.importing.report(each) for each in watched if each not in ids.values()]
-    reports = {source: await stage.importing.report(each) for source, each in ids.items()}
+    stage.windows += [await stage.view.report(each) for each in watched if each not in ids.values()]
+    reports = {source: await stage.view.report(each) for source, each in ids.items()}
     requests = ", ".join(f"{report['requests']} requests of {source}" for source, report in reports.items())
     say(f"{stage.store}, {act.title}: done in {ended - began:.1f} s, {requests}")
     return Done(began, ended, reports)

@@ -45,20 +45,19 @@ class Importing:
 
     async def start_refresh(self) -> Mapping[str, str]:
         """Of everything, from both providers: the ids of the imports, by source."""
-        ocm = await self._start("--source", "ocm", "--refresh", "--country", ",".join(each.code for each in COUNTRIES))
-        other = await self._start("--source", SOURCE, "--refresh", "--country", ",".join(STATION_COUNTRIES))
-        return {"ocm": ocm, SOURCE: other}
+        wanted = {"ocm": [country.code for country in COUNTRIES], SOURCE: STATION_COUNTRIES}
+        started = await asyncio.gather(
+            *(
+                self._start("--source", source, "--refresh", "--country", ",".join(codes))
+                for source, codes in wanted.items()
+            )
+        )
+        return dict(zip(wanted, started, strict=True))
 
     async def start_window(self, hour: int) -> str:
         since, until = window(hour)
         asked = ("--since", since, "--until", until, "--window", "1h", "--country", ",".join(STATION_COUNTRIES))
         return await self._start("--source", SOURCE, *asked)
-
-    async def report(self, import_id: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = json.loads(
-            await run(self.folder, "import", "report", import_id, "--json", env=self.env)
-        )
-        return found
 
     async def _start(self, *asked: str) -> str:
         for attempt in range(1, _TRIES + 1):

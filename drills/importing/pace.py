@@ -13,6 +13,8 @@ _RETRY_AFTER = 1.0
 _FLOOR = 0.05
 # As many pages a second one caller brings at least, if it need not wait for a turn.
 _PAGES_A_CALLER = 2.0
+# With fewer than this, who has just begun and who is about to end counts for too much.
+_LEAST_CALLERS = 8
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Second:
-    """What came in it, what could have, and whether nobody was held up by a penalty then."""
+    """What came in it, what could have, and whether that can be judged: enough were there, and no penalty was on."""
 
     began: float
     came: int
     expected: float
-    is_free: bool
+    can_be_judged: bool
 
 
 class Allowance:
@@ -74,4 +76,4 @@ def seconds(requests: Sequence[Request], samples: Sequence[Sample], rate: int) -
         allowed = [allowance.at(second + part / 4) for part in range(5)]
         callers = min(sample.callers for sample in there)
         expected = min(rate * sum(allowed[:4]) / 4, callers * _PAGES_A_CALLER)
-        yield Second(second, came[second], expected, min(allowed) > 0)
+        yield Second(second, came[second], expected, min(allowed) > 0 and callers >= _LEAST_CALLERS)

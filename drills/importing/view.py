@@ -4,14 +4,17 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import msgspec
 
 from waypost.bootstrap.stores import Stores, open_stores
 from waypost.importing.cuts import IdRange
 from waypost.kernel.errors import StoreTrouble
+from waypost.roles.imports import report_of
 from waypost.scaling.jobs.job import Job, Tally
 from waypost.scaling.jobs.shards import ShardKey
 from waypost.settings import Settings, load_settings
@@ -65,6 +68,11 @@ class View:
 
     async def tally(self, import_id: str) -> Tally:
         return await _patiently(lambda: self.stores.jobs.tally(import_id))
+
+    async def report(self, import_id: str) -> Mapping[str, Any]:
+        """As `waypost import report --json` prints it."""
+        found: Mapping[str, Any] = msgspec.to_builtins(await _patiently(lambda: report_of(self.stores, import_id)))
+        return found
 
     async def is_blocked(self) -> bool:
         """Whether somebody keeps everybody else from writing, which only SQLite lets one do."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SMALL = ("--places", "800", "--workers", "3")
+SMALL = ("--places", "800", "--workers", "3", "--away", "2", "--kill-every", "2.5", "--lease", "2")
 
 
 @pytest.mark.timeout(300)

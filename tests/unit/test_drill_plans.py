@@ -120,7 +120,7 @@ def pace_of(came: int, took: float, *, callers: int = 32) -> Verdict:
     requests = [request(second + part / came) for second in range(20) for part in range(came)]
     samples = [Sample(quarter / 4, callers, 8) for quarter in range(80)]
     with probes_that_took(took) as probes:
-        return check_pace(requests, samples, 40, [], probes)
+        return check_pace(requests, samples, 40, [], probes, workers=8)
 
 
 def test_a_fleet_that_uses_its_pace_is_content() -> None:
@@ -139,15 +139,21 @@ def test_a_busy_machine_excuses_much_but_not_all() -> None:
 
 
 def test_few_who_are_there_need_not_use_all() -> None:
-    assert pace_of(8, 0.005, callers=3).kept
+    assert pace_of(16, 0.005, callers=8).kept
+    assert not pace_of(4, 0.005, callers=8).kept
+    assert not pace_of(1, 0.005, callers=7).figures["seconds"]
 
 
 def test_penalties_and_absences_are_no_time_of_the_fleet() -> None:
     refused = [request(1.0, "429-bare", status=429)]
     samples = [Sample(quarter / 4, 32, 8) for quarter in range(8, 20)]
     with probes_that_took(0.005) as probes:
-        assert not check_pace(refused, samples, 40, [], probes).figures["seconds"]
-        assert not check_pace([], samples, 40, [(0.0, 9.0)], probes).figures["seconds"]
+        for verdict in (
+            check_pace(refused, samples, 40, [], probes, workers=8),
+            check_pace([], samples, 40, [(0.0, 9.0)], probes, workers=8),
+        ):
+            assert not verdict.figures["seconds"]
+            assert not verdict.kept, "a large fleet that could not be judged has not been tried"
 
 
 def test_a_provider_that_nobody_asks_again_is_seen() -> None:

@@ -11,7 +11,7 @@ from waypost.importing.base import BaseSource
 from waypost.importing.cuts import IdRange
 from waypost.importing.engine import Engine, PagesBound, Truncated
 from waypost.importing.imports import Import
-from waypost.importing.pages import MassDelete
+from waypost.importing.refusals import MassDelete
 from waypost.importing.source import EmptyPage, Page, ProviderUnavailable, Scope, StuckCursor
 from waypost.kernel.clock import monotonic, utc_now
 from waypost.places.licence import Licence

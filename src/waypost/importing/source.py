@@ -126,13 +126,16 @@ class Reject(msgspec.Struct, frozen=True):
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """An answer that the provider has named (its ETag), and what it was: nothing of it has changed here since."""
+    """An answer that the provider has named (its ETag), what it was, and when it was asked for: nothing of it has
+    changed here since.
+    """
 
     etag: str
     external_ids: tuple[str, ...]
     cursor: str | None
     last: bool
     covers: IdRange | None
+    requested_at: datetime | None = None
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -145,6 +148,10 @@ class Page(msgspec.Struct, frozen=True):
 
     `etag` is the provider's name for this answer. When it says that nothing has changed since it had that name, the
     page has nothing but the ids that are `still` as they were.
+
+    `moved` is why this reading was not one of a still list: something may have slipped from one page to another. A
+    list that is `at_rest` cannot move, such as a file that nobody has written to; an id that comes twice in it is a
+    flaw of the list.
     """
 
     fetched: tuple[Fetched, ...]
@@ -157,6 +164,8 @@ class Page(msgspec.Struct, frozen=True):
     truncated: bool = False
     etag: str | None = None
     still: tuple[str, ...] = ()
+    moved: str | None = None
+    at_rest: bool = False
 
     @property
     def is_empty(self) -> bool:

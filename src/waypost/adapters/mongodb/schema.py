@@ -8,7 +8,8 @@ from pymongo.asynchronous.database import AsyncDatabase
 from waypost.adapters.errors import StoreTooNew, StoreTooOld
 
 PENDING, PENDING_BY_GROUP, LEASED, GROUPS = "pending", "pending_by_group", "leased", "groups"
-LIVE, BY_SHARD, BY_PLACE, BY_FENCE, UNFINISHED = "live", "by_shard", "by_place", "by_fence", "unfinished"
+LIVE, BY_SHARD, BY_PLACE, BY_FENCE, UNFINISHED = "live_places", "by_shard", "by_place", "by_fence", "unfinished"
+BY_IMPORT = "by_import"
 
 _DUE_ORDER = [("priority", DESCENDING), ("not_before", ASCENDING), ("_id", ASCENDING)]
 # Finished jobs are in none of the indexes that claiming reads, so that it costs the same however many there are.
@@ -30,9 +31,10 @@ _JOBS = [
 ]
 _PLACES = [
     IndexModel("id", name="id", unique=True),
-    # The flag is the same in all of it, but with it the index alone can count.
+    # The flag is the same in all of it, but with it the index alone can count. With the id, places of one number can be
+    # gone through in bounded steps.
     IndexModel(
-        [("live", ASCENDING), ("source", ASCENDING), ("area", ASCENDING), ("number", ASCENDING)],
+        [("live", ASCENDING), ("source", ASCENDING), ("area", ASCENDING), ("number", ASCENDING), ("_id", ASCENDING)],
         name=LIVE,
         partialFilterExpression={"live": True},
     ),
@@ -42,6 +44,7 @@ _CANDIDATES = [
     IndexModel("external_id", name=BY_PLACE),
 ]
 _REJECTS = [IndexModel([("shard", ASCENDING), ("record_hash", ASCENDING)], name=BY_SHARD, unique=True)]
+_REMOVALS = [IndexModel("import", name=BY_IMPORT)]
 _SHARDS = [
     IndexModel("fence", name=BY_FENCE),
     IndexModel([("done", ASCENDING), ("_id", ASCENDING)], name=UNFINISHED, partialFilterExpression={"done": False}),
@@ -49,7 +52,7 @@ _SHARDS = [
 
 # What this code makes and knows, a name for each version. A change expands first and contracts a release later: only a
 # contracting one raises the oldest code that may still touch the store.
-NAMES = ("jobs", "places")
+NAMES = ("jobs", "places", "marks")
 VERSION = len(NAMES)
 OLDEST_CODE = 1
 
@@ -65,16 +68,25 @@ async def migrate(database: AsyncDatabase[dict[str, Any]]) -> list[str]:
     await database.jobs.create_indexes(_JOBS)
     await database.counters.update_one({"_id": "fence"}, {"$setOnInsert": {"last": 0}}, upsert=True)
     await database.places.create_indexes(_PLACES)
+    await _drop_index(database, "places", "live")
     await database.candidates.create_indexes(_CANDIDATES)
     await database.rejects.create_indexes(_REJECTS)
     await database.shards.create_indexes(_SHARDS)
     # Transactions should find it made; an index on the id, which every collection has, makes it and nothing else.
     await database.outbox.create_indexes([IndexModel("_id")])
     await database.answers.create_indexes([IndexModel("_id")])
+    await database.passes.create_indexes([IndexModel("_id")])
+    await database.marks.create_indexes([IndexModel("_id")])
+    await database.removals.create_indexes(_REMOVALS)
     # Last, so that nobody takes a half-made schema for a whole one; and never down again.
     newest = {"version": VERSION, "oldest_code": OLDEST_CODE}
     await database.schema.update_one({"_id": "schema"}, {"$max": newest}, upsert=True)
     return list(NAMES[version:])
+
+
+async def _drop_index(database: AsyncDatabase[dict[str, Any]], collection: str, name: str) -> None:
+    if name in await database[collection].index_information():
+        await database[collection].drop_index(name)
 
 
 async def refuse_newer(database: AsyncDatabase[dict[str, Any]]) -> None:

@@ -100,7 +100,7 @@ LOOK_UPS = {
     "the shard": (page_writing.SQL["move_shard"], ("7", "after:1", False, None), "shard"),
     "what is not gone": (page_writing.SQL["strike"], (["ocm:1"], NOON), "external_id"),
     "the pass": (page_writing.SQL["pass"], ("7",), "shard"),
-    "what it has seen": (page_writing.SQL["marked"], (ID, ["ocm:1"]), "pass"),
+    "what it has seen": (page_writing.SQL["marked"], (ID, ["ocm:1"]), "external_id"),
     "what it clears": (page_writing.SQL["clear"], (ID, "ocm:1", "ocm:2"), "pass"),
     "what is struck off": (page_writing.SQL["forget_candidates"], ("s", "ocm:1", "ocm:2"), "shard"),
     "other shards": (page_writing.SQL["others"], ("ocm/refresh:one", "s"), "import"),

@@ -46,8 +46,12 @@ on conflict (shard) do update set state = excluded.state, seen_at = excluded.see
 -- forget_pass: the shard is over
 delete from passes where shard = $1;
 
--- marked: what the pass has seen of these before
-select external_id, position from marks where pass = $1 and external_id = any($2::text[]);
+-- marked: what the pass has seen of these before; the limit makes it a look-up for each
+select wanted.external_id, position
+from unnest($2::text[]) as wanted (external_id)
+cross join lateral (
+  select position from marks where pass = $1 and marks.external_id = wanted.external_id limit 1
+) as seen;
 
 -- mark: what the pass sees; who was not understood before may be now
 insert into marks (pass, external_id, position)

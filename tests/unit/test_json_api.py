@@ -77,7 +77,7 @@ def fetch(
 
 
 def planner(text: str, fields: str = FIELDS) -> Any:
-    context = SourceContext("lights", LICENCE, ImportingSettings(100, 1, 1, 100, 0.2), Path(), {})
+    context = SourceContext("lights", LICENCE, ImportingSettings(100, 1, 1, 100, 0.2, 0.2), Path(), {})
     return make(tomllib.loads(f'url = "http://told/lights"\n{text}\n{fields}'), context)
 
 
@@ -571,7 +571,7 @@ WRONG = [
 @pytest.mark.parametrize(("text", "reason"), WRONG)
 def test_a_file_that_makes_no_sense_is_told_by_its_key(text: str, reason: str) -> None:
     url = "" if text.startswith("url") else 'url = "http://told/"\n'
-    context = SourceContext("lights", LICENCE, ImportingSettings(100, 1, 1, 100, 0.2), Path(), {})
+    context = SourceContext("lights", LICENCE, ImportingSettings(100, 1, 1, 100, 0.2, 0.2), Path(), {})
     with pytest.raises(ValueError, match=reason) as refusal:
         make(tomllib.loads(f"{url}{text}\n{FIELDS}"), context)
     assert "hunter2" not in str(refusal.value)

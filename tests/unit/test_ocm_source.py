@@ -40,7 +40,7 @@ SHARD = ShardKey("ocm", (("country", "DE"), ("full", "2026-02-21")))
 async def source(
     url: str, *, key: str = KEY, timeout: float = 30, max_answer: int = 1_000_000
 ) -> AsyncIterator[OcmSource]:
-    opened = OcmSource(OcmSettings(url, Secret(key), ""), ImportingSettings(100, timeout, max_answer, 100, 0.2))
+    opened = OcmSource(OcmSettings(url, Secret(key), ""), ImportingSettings(100, timeout, max_answer, 100, 0.2, 0.2))
     try:
         yield opened
     finally:
@@ -183,7 +183,7 @@ def test_the_key_goes_into_a_header_and_nowhere_else() -> None:
 
 def test_each_key_and_each_provider_has_a_budget_of_its_own() -> None:
     def budget(url: str, key: str) -> str:
-        return OcmSource(OcmSettings(url, Secret(key), ""), ImportingSettings(100, 1, 1, 100, 0.2)).budget_key
+        return OcmSource(OcmSettings(url, Secret(key), ""), ImportingSettings(100, 1, 1, 100, 0.2, 0.2)).budget_key
 
     keys = {budget(url, key) for url in ("http://one", "http://two") for key in ("", "a", "b")}
     assert len(keys) == 6
@@ -305,7 +305,7 @@ def test_an_answer_that_takes_too_long_is_cut_off(answer: Told) -> None:
 
 
 def test_a_plan_has_one_shard_a_country_and_day() -> None:
-    planner = OcmSource(OcmSettings("http://one", Secret(""), ""), ImportingSettings(100, 1, 1, 100, 0.2))
+    planner = OcmSource(OcmSettings("http://one", Secret(""), ""), ImportingSettings(100, 1, 1, 100, 0.2, 0.2))
     shards = planner.plan(Scope(("DE", "FR")), date(2026, 2, 21))
     assert [str(shard) for shard in shards] == ["ocm/country:DE/full:2026-02-21", "ocm/country:FR/full:2026-02-21"]
 

@@ -39,7 +39,7 @@ each_version = pytest.mark.parametrize("version", VERSIONS)
 
 
 def build(text: str, environ: Mapping[str, str] | None = None) -> OcpiSource:
-    importing = ImportingSettings(1000, 30, 1_000_000, 100, 0.2)
+    importing = ImportingSettings(1000, 30, 1_000_000, 100, 0.2, 0.2)
     context = SourceContext("plugs", Licence("CC0", "Plug"), importing, Path(), environ or {"PLUGS": TOKEN})
     return make(tomllib.loads(f'token = "PLUGS"\n{text}'), context)
 

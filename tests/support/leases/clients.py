@@ -109,7 +109,8 @@ class Client:
     async def release_owner(self) -> None:
         """As a process does that starts in another's place; the leases of the dead one stay about, and are stale."""
         owner = self._name
-        await self._ask(Operation("release owner", 0, 0, owner=owner), lambda: self._jobs.release_owner(owner))
+        asked = Operation("release owner", 0, 0, owner=owner)
+        await self._ask(asked, lambda: self._jobs.release_owner(owner, max_attempts=MAX_ATTEMPTS))
 
     async def raise_fences(self) -> None:
         """To about where they are: that is where a raise and a claim can meet."""

@@ -190,7 +190,8 @@ def _prune(state: State, _operation: Operation) -> Outcome:
 def _release_owner(state: State, operation: Operation) -> Outcome:
     if state.status != "leased" or state.owner != operation.owner:
         return [state]
-    return [replace(state, status="pending", owner="")]
+    # What was begun too often in a row kills whoever begins it.
+    return [_ended(state, "dead") if state.attempts >= MAX_ATTEMPTS else replace(state, status="pending", owner="")]
 
 
 def _raise_fences(state: State, operation: Operation) -> Outcome:

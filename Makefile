@@ -42,13 +42,13 @@ chaos: ## kill, stop, cut off and mislead workers and their stores, with many se
 	@exec $(BIN)/pytest chaos --numprocesses auto $(ARGS)
 
 .PHONY: drill-import
-drill-import: ## import 200,000 places from a bad provider while workers are killed and stopped (ARGS="--store sqlite")
+drill-import: ## import 200,000 places from a bad provider while workers are killed and stopped (SEEDS=10 ARGS="--store sqlite --seed 7")
 	@tools/install-system $(TEST_PACKAGES)
 	@tools/install-python requirements-dev.lock
 	@PYTHONPATH=tests $(BIN)/python -m drills.importing $(ARGS)
 
 .PHONY: drill-visits
-drill-visits: ## follow links 200,000 times while servers are killed and stopped, and count the visits (ARGS="--store sqlite")
+drill-visits: ## follow links 200,000 times while servers are killed and stopped, and count the visits (SEEDS=10 ARGS="--store sqlite")
 	@tools/install-system $(TEST_PACKAGES)
 	@tools/install-python requirements-dev.lock
 	@PYTHONPATH=tests $(BIN)/python -m drills.visits $(ARGS)
@@ -61,7 +61,7 @@ check: setup-dev ## format, lint, types and import rules, without the network
 	@echo "import-linter"; $(BIN)/lint-imports --no-cache
 
 .PHONY: proof
-proof: ## check the model of the lease protocol with Spin, with fences and without
+proof: ## check the models of the lease protocol with Spin, and that each rule left out breaks one
 	@tools/install-system spin gcc libc6-dev
 	@tools/proof
 

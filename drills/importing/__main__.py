@@ -1,61 +1,61 @@
 """`make drill-import`: the drill on one store after the other. Exit 1 if a promise was broken."""
 
 import argparse
-import asyncio
-import shutil
-import sys
-import tempfile
-import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from drills.importing.drill import drill
-from drills.importing.imports import TooLong
-from drills.importing.plan import Plan
-from drills.importing.programs import ProgramFailed
+from drills.importing.plan import BUDGETS, Plan
+from drills.importing.results import COLUMNS, write_results
 from drills.importing.stores import STORES
-from drills.importing.verdicts import Outcome, Verdict, as_json, as_text
+from drills.importing.verdicts import Verdict
+from drills.series import add_options, end, outcomes, seeds_of, table
 
 
 def _options() -> argparse.Namespace:
     defaults = Plan()
     options = argparse.ArgumentParser(prog="drills.importing", description=__doc__)
-    options.add_argument("--store", choices=[*STORES, "all"], default="all", help="where places and jobs are kept")
+    add_options(options, [*STORES])
     options.add_argument("--places", type=int, default=defaults.places, help="of the provider (default: %(default)s)")
-    options.add_argument("--seed", type=int, default=defaults.seed, help="of its places and faults, and of mishaps")
     options.add_argument("--workers", type=int, default=defaults.workers, help="processes (SQLite: four at most)")
     options.add_argument("--rate", type=int, default=defaults.rate, help="requests a second that the budget allows")
+    options.add_argument("--budget", choices=BUDGETS, help="where the budget is kept (default: drawn from the seed)")
+    options.add_argument(
+        "--away", type=float, help="seconds that the provider is away (default: by its size, up to 60)"
+    )
+    options.add_argument("--lease", type=float, default=defaults.lease, help="seconds (default: %(default)s)")
+    options.add_argument("--kill-every", type=float, default=defaults.kill_every, help="seconds (default: %(default)s)")
     options.add_argument("--seconds", type=float, default=defaults.seconds, help="the longest that an import may take")
-    options.add_argument("--json", action="store_true", help="a JSON document for each store, one a line")
+    options.add_argument("--results", action="store_true", help="write the table into drills/RESULTS.md")
     return options.parse_args()
-
-
-def _try(store: str, plan: Plan) -> Outcome:
-    """The folder goes when all is well, and stays with its logs when it is not."""
-    folder = Path(tempfile.mkdtemp(prefix=f"waypost-drill-{store}-"))
-    began = time.monotonic()
-    try:
-        verdicts = asyncio.run(drill(store, plan, folder))
-    except (TooLong, ProgramFailed) as failure:
-        verdicts = [Verdict("it comes to its end", kept=False, found=str(failure))]
-    except BaseException as error:
-        error.add_note(f"the logs of the drill are in {folder}")
-        raise
-    seconds = time.monotonic() - began
-    if all(verdict.kept for verdict in verdicts):
-        shutil.rmtree(folder)
-        return Outcome(store, verdicts, seconds)
-    return Outcome(store, verdicts, seconds, str(folder))
 
 
 def main() -> None:
     chosen = _options()
-    plan = Plan(chosen.places, chosen.seed, chosen.workers, chosen.rate, chosen.seconds)
-    is_kept = True
-    for store in STORES if chosen.store == "all" else [chosen.store]:
-        outcome = _try(store, plan)
-        print(as_json(outcome) if chosen.json else as_text(outcome), flush=True)
-        is_kept &= outcome.kept
-    sys.exit(0 if is_kept else 1)
+    plan = Plan(
+        places=chosen.places,
+        workers=chosen.workers,
+        rate=chosen.rate,
+        seconds=chosen.seconds,
+        budget=chosen.budget,
+        away=chosen.away,
+        lease=chosen.lease,
+        kill_every=chosen.kill_every,
+    )
+
+    async def run(store: str, seed: int, folder: Path) -> Sequence[Verdict]:
+        return await drill(store, replace(plan, seed=seed), folder)
+
+    stores = [*STORES] if chosen.store == "all" else [chosen.store]
+    found = []
+    for outcome in outcomes(run, stores, seeds_of(chosen.seed), as_documents=chosen.json):
+        found.append(outcome)
+        if chosen.results:
+            write_results(plan.places, found)
+    if len(found) > len(stores) and not chosen.json:
+        print(table(found, COLUMNS))
+    end(found)
 
 
 if __name__ == "__main__":

@@ -49,8 +49,13 @@ class Probes:
         connection = http.client.HTTPConnection(self._host, timeout=_TIMEOUT)
         while not self._stop.wait(_EVERY_SECONDS):
             sent = time.monotonic()
-            # The provider does not count it, and breaks none of its answers.
-            connection.request("GET", "/livez")
-            connection.getresponse().read()
-            self.probes.append(Probe(sent, time.monotonic() - sent))
+            try:
+                # The provider does not count it, and breaks none of its answers.
+                connection.request("GET", "/livez")
+                connection.getresponse().read()
+            except (OSError, http.client.HTTPException):
+                # It is away; the next request makes a new connection.
+                connection.close()
+            else:
+                self.probes.append(Probe(sent, time.monotonic() - sent))
         connection.close()

@@ -19,9 +19,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of the drill on one store; `folder` is where its logs are, if they were kept."""
+    """Of the drill on one store with one seed; `folder` is where its logs are, if they were kept."""
 
     store: str
+    seed: int
     verdicts: Sequence[Verdict]
     seconds: float
     folder: str | None = None
@@ -30,10 +31,14 @@ class Outcome:
     def kept(self) -> bool:
         return all(verdict.kept for verdict in self.verdicts)
 
+    @property
+    def broken(self) -> str:
+        return "; ".join(verdict.promise for verdict in self.verdicts if not verdict.kept)
+
 
 def as_text(outcome: Outcome) -> str:
-    head = f"{outcome.store}: {'all promises kept' if outcome.kept else 'BROKEN PROMISES'}, {outcome.seconds:.0f} s"
-    lines = [head]
+    result = "all promises kept" if outcome.kept else "BROKEN PROMISES"
+    lines = [f"{outcome.store} with --seed {outcome.seed}: {result}, {outcome.seconds:.0f} s"]
     for verdict in outcome.verdicts:
         lines.append(f"  {'ok    ' if verdict.kept else 'BROKEN'} {verdict.promise}: {verdict.found}")
         lines += [f"           {example}" for example in verdict.examples]

@@ -11,6 +11,7 @@ from drills.importing.checks.ending import check_workers
 from drills.importing.programs import Program, run
 from drills.importing.talking import say
 from drills.importing.verdicts import Verdict
+from drills.series import TooLong
 from drills.visits import checks
 from drills.visits.asking import Client, Pace
 from drills.visits.book import Book, Questions
@@ -25,10 +26,6 @@ from drills.visits.view import Counts, View, view
 _SAY_SECONDS = 5.0
 # Who ship together what the dead have left.
 _FRESH = 2
-
-
-class TooLong(Exception):
-    """Clients were not answered within the time that the drill was given."""
 
 
 @dataclass(frozen=True)

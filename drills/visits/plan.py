@@ -11,7 +11,7 @@ class Plan:
     """
 
     redirects: int = 200_000
-    seed: int = 1
+    seed: int = 0
     servers: int = 4
     rate: int = 8_000
     seconds: float = 300.0

@@ -7,11 +7,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from drills.series import TooLong
+
 _PATIENCE = 120.0
 _LOOK_SECONDS = 0.05
 
 
-class NotShipped(Exception):
+class NotShipped(TooLong):
     """What dead servers left is still in the spool."""
 
 

@@ -25,8 +25,12 @@ from waypost.web.settings import RedirectSettings, WebSettings
 DEFAULT_FILE = "waypost.toml"
 
 
+# For one server, for a cluster, and for what sentinels watch over; with two s, by TLS.
+REDIS_SCHEMES = tuple(f"{tls}{kind}" for tls in ("redis", "rediss") for kind in ("", "+cluster", "+sentinel"))
+
+
 def _read_redis(text: str) -> SecretUrl:
-    if text and text.partition(":")[0] not in {"redis", "rediss"}:
+    if text and text.partition(":")[0] not in REDIS_SCHEMES:
         raise ValueError("this is not the URL of a Redis; write it like redis://user:password@host:6379/0")
     return SecretUrl(text)
 
@@ -64,7 +68,10 @@ class StorageSettings:
     )
 
     redis: str = setting(
-        "redis", "", parse=_read_redis, explain="redis://… for what a fleet shares in memory: budgets, so far"
+        "redis",
+        "",
+        parse=_read_redis,
+        explain="redis://…, redis+cluster://… or redis+sentinel://… for what a fleet shares in memory: budgets, so far",
     )
 
     @property

@@ -158,11 +158,14 @@ async def test_advice_slows_everybody_down(opened: Open) -> None:
 
 
 async def test_who_gives_up_waiting_gives_the_turn_back(opened: Open) -> None:
-    budget = await opened("1/s")
-    await budget.acquire(KEY)
-    arrivals = (await budget.look(KEY)).account.arrivals
-    waiting = await start_waiting(budget)
-    assert (await budget.look(KEY)).account.arrivals != arrivals
+    budget = await opened("3/s")
+    while True:
+        await budget.acquire(KEY)
+        arrivals = (await budget.look(KEY)).account.arrivals
+        waiting = await start_waiting(budget)
+        assert (await budget.look(KEY)).account.arrivals != arrivals
+        if not waiting.done():  # else the machine is busy, and its turn came before it could give up
+            break
     waiting.cancel()
     await asyncio.wait({waiting})
 

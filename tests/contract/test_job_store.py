@@ -199,8 +199,22 @@ async def test_what_a_dead_worker_of_a_name_left_behind_can_be_released_at_once(
     await enqueue(jobs, SHARDS, "one")
     await claim(jobs, 2, owner="up")
     await claim(jobs, 1, owner="other")
-    assert await jobs.release_owner("up") == 2
+    assert await jobs.release_owner("up", max_attempts=5) == 2
     assert len(await claim(jobs, 3)) == 2
+
+
+async def test_a_job_that_kills_its_worker_at_every_start_goes_dead(jobs: JobStore) -> None:
+    killing, harmless = SHARDS[:2]
+    await enqueue(jobs, [killing, harmless], "one")
+    for _ in range(3):
+        held = {lease.shard: lease for lease in await claim(jobs, 2, owner="up")}
+        await jobs.checkpoint(held[harmless], cursor="after:9", counted={})
+        assert await jobs.release_owner("up", max_attempts=3) == 2
+    [left] = await claim(jobs, 2)
+    assert left.shard == harmless
+    [job] = await jobs.list(status="dead")
+    assert (job.shard, job.last_error_code, job.attempts_total) == (killing, "lease-expired", 3)
+    assert (await jobs.tally("one")).jobs == {"dead": 1, "leased": 1}
 
 
 async def test_fences_can_be_raised_above_what_another_store_has_seen_and_never_lowered(jobs: JobStore) -> None:
@@ -211,6 +225,38 @@ async def test_fences_can_be_raised_above_what_another_store_has_seen_and_never_
     await jobs.raise_fences(1)
     [last] = await claim(jobs)
     assert before.fence + 100_000 < after.fence < last.fence
+
+
+async def test_the_first_fence_of_a_store_is_larger_than_the_lowest_that_another_has_seen(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS)
+    await jobs.raise_fences(1)
+    [lease] = await claim(jobs)
+    assert lease.fence > 1
+
+
+async def test_fences_that_one_process_raised_are_raised_for_all(job_backend: JobBackend) -> None:
+    await enqueue(job_backend.jobs, SHARDS)
+    [before] = await claim(job_backend.jobs)
+    async with job_backend.open_again() as other:
+        await other.raise_fences(before.fence + 5000)
+    [after] = await claim(job_backend.jobs)
+    assert after.fence > before.fence + 5000
+
+
+async def test_a_key_that_is_enqueued_anew_gets_a_larger_fence_from_whoever_claims_it(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1])
+    # So that this process has fences at hand, where processes reserve some.
+    [lease] = await claim(jobs)
+    await jobs.release(lease, counted={})
+    async with job_backend.open_again() as other:
+        [before] = await claim(other)
+        await other.complete([Done(before)])
+        await job_backend.age(100)
+        assert await other.prune(older_than=10) == 1
+    await enqueue(jobs, SHARDS[:1])
+    [after] = await claim(jobs)
+    assert after.fence > before.fence
 
 
 async def test_an_unknown_job_is_none_and_an_empty_store_is_empty(jobs: JobStore) -> None:

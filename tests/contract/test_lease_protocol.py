@@ -5,14 +5,14 @@ agrees with a plain model of it.
 import asyncio
 import tempfile
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -24,7 +24,9 @@ from hypothesis.stateful import (
 )
 
 from support.job_backend import JobBackend
-from support.job_stores import JOB_STORES
+from support.job_stores import JOB_STORES, age_memory
+from support.leases.broken import IgnoresRaisedFences, RepeatsFences
+from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob, Status
 
 LEASE = 30.0
@@ -147,10 +149,10 @@ class LeaseProtocol(RuleBasedStateMachine):
         self.model.bury()
         claimable = self.model.claimable()
         assert {lease.shard for lease in leases} <= claimable
-        assert len(leases) == min(limit, len(claimable))
+        assert len(leases) == min(limit, len(claimable)) == len({lease.fence for lease in leases})
         for lease in leases:
             job = self.model.jobs[lease.shard]
-            assert lease.fence > self.model.highest_fence or lease.fence > job.fence
+            assert lease.fence > self.model.highest_fence, "a fence is larger than all that were given before"
             assert lease.cursor == job.cursor
             job.status, job.fence, job.lease_until = "leased", lease.fence, self.model.now + LEASE
             job.attempts += 1
@@ -231,6 +233,11 @@ class LeaseProtocol(RuleBasedStateMachine):
                 self.model.jobs.setdefault(part, Known(due=self.model.now))
                 self.model.jobs[part].join(self.model.jobs[lease.shard].wanted_by)
 
+    @rule(by=st.integers(0, 3))
+    def raise_fences(self, by: int) -> None:
+        self.model.highest_fence += by
+        self.run(self.jobs.raise_fences(self.model.highest_fence))
+
     @rule()
     def revive(self) -> None:
         dead = [job for job in self.model.jobs.values() if job.status == "dead"]
@@ -265,6 +272,26 @@ class LeaseProtocol(RuleBasedStateMachine):
     def _end(self, lease: Lease, status: Status, due: float = 0.0) -> None:
         job = self.model.jobs[lease.shard]
         job.status, job.due, job.counted = status, due, job.counted + 1
+
+
+@pytest.mark.parametrize("broken", [RepeatsFences, IgnoresRaisedFences])
+def test_fences_that_do_not_grow_are_noticed(broken: type[MemoryJobStore], monkeypatch: pytest.MonkeyPatch) -> None:
+    @asynccontextmanager
+    async def opening(_folder: Path) -> AsyncIterator[JobBackend]:
+        store = broken()
+
+        async def age(seconds: float) -> None:
+            age_memory(store, seconds)
+
+        yield JobBackend(store, age, lambda: nullcontext(store))
+
+    monkeypatch.setitem(JOB_STORES, "memory", opening)
+    # The first run that fails will do; to look for a shorter one takes a minute.
+    quick = settings(
+        database=None, deadline=None, derandomize=True, phases=[Phase.generate], report_multiple_bugs=False
+    )
+    with pytest.raises(AssertionError, match="a fence is larger"):
+        run_state_machine_as_test(LeaseProtocol, settings=quick)
 
 
 @pytest.mark.parametrize("name", JOB_STORES)

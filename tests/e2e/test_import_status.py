@@ -47,7 +47,7 @@ def test_a_report_says_which_shards_took_how_long(processes: Processes) -> None:
     assert len(report["by_shard"]) == 12
     assert set(report["by_shard"][0]) == {
         *("shard", "status", "seconds", "requests", "retries", "refusals"),
-        *("added", "changed", "unchanged", "removed", "rejected", "last_error_code", "last_error_message"),
+        *("added", "changed", "unchanged", "removed", "rejected", "unsure", "last_error_code", "last_error_message"),
     }
     for name in ("requests", "added", "changed", "unchanged", "removed", "rejected"):
         assert sum(shard[name] for shard in report["by_shard"]) == report[name], name

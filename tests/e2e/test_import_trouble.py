@@ -52,8 +52,30 @@ def test_a_report_shows_which_records_were_rejected_and_why(processes: Processes
         assert shown in printed
 
 
+def test_when_all_records_are_rejected_the_import_fails_and_removes_nothing(processes: Processes) -> None:
+    write_lamps(processes, count=5)
+    run = ("import", "run", "--source", "lamps.toml", "--refresh")
+    assert processes.json(*run)["added"] == 5
+    write_lamps(processes, "0,Nowhere,95,13", "1,Nowhere,95,13", "2,Nowhere,95,13", count=0)
+    failed = processes.run(*run)
+    assert failed.returncode == 1
+    assert "3 of 3 records were rejected" in failed.stderr
+    assert processes.run("place", "count").stdout.split()[0] == "5"
+
+
+def test_a_record_with_the_id_of_another_is_rejected_and_changes_nothing_at_any_refresh(processes: Processes) -> None:
+    write_lamps(processes, "7,Another lamp 7,52.5,13.4", count=10)
+    run = ("import", "run", "--source", "lamps.toml", "--refresh")
+    first = processes.json(*run, env={"WAYPOST_IMPORT_PAGE_SIZE": "4"})
+    assert (first["added"], first["unchanged"], first["rejected"]) == (10, 0, 1)
+    again = processes.json(*run, env={"WAYPOST_IMPORT_PAGE_SIZE": "4"})
+    assert (again["changed"], again["unchanged"], again["rejected"]) == (0, 10, 1)
+    [reject] = processes.json("import", "report", again["id"])["rejects"]
+    assert reject["reason"] == "record 11 has the same id as record 8, lamps:7; the first stays"
+
+
 def test_only_some_of_many_rejected_records_are_shown(processes: Processes) -> None:
-    write_lamps(processes, *(f"far-{number},Nowhere,95,13" for number in range(50)), count=3)
+    write_lamps(processes, *(f"far-{number},Nowhere,95,13" for number in range(50)), count=300)
     import_id = processes.json("import", "run", "--source", "lamps.toml")["id"]
     assert len(processes.json("import", "report", import_id)["rejects"]) == 20
     assert "these are 20 of the rejected records" in processes.run("import", "report", import_id).stderr

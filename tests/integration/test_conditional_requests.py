@@ -16,7 +16,9 @@ from waypost.scaling.jobs.shards import ShardKey
 pytestmark = pytest.mark.anyio
 
 RECORDS = 'records = "data.items"'
-OFFSET = f'{RECORDS}\n[pagination]\nkind = "offset"\nparameter = "offset"\nsize_parameter = "limit"'
+OFFSET = (
+    f'{RECORDS}\n[pagination]\nkind = "offset"\nparameter = "offset"\nsize_parameter = "limit"\ntotal = "meta.total"'
+)
 KEYSET = f'{RECORDS}\n[pagination]\nkind = "keyset"\nparameter = "after"\nsize_parameter = "limit"'
 
 

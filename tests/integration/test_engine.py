@@ -1,21 +1,32 @@
 """The import engine on real stores: what a provider may do wrong, and what becomes of the shard."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+import msgspec
 import pytest
 
-from support.places import fetched
+from support.places import fetched, page, writing
 from support.stores import Backend
 from waypost.importing.base import BaseSource
 from waypost.importing.cuts import IdRange
 from waypost.importing.engine import Engine, PagesBound, Truncated
 from waypost.importing.imports import Import
-from waypost.importing.pages import MassDelete
-from waypost.importing.source import EmptyPage, Page, ProviderUnavailable, Scope, StuckCursor
+from waypost.importing.passes import ENDING
+from waypost.importing.refusals import MassDelete, TooManyRejected
+from waypost.importing.source import (
+    BadCursor,
+    EmptyPage,
+    Page,
+    ProviderUnavailable,
+    Reject,
+    Remembered,
+    Scope,
+    StuckCursor,
+)
 from waypost.kernel.clock import monotonic, utc_now
 from waypost.places.licence import Licence
-from waypost.scaling.jobs.job import Held, NewJob
+from waypost.scaling.jobs.job import Failure, Held, NewJob
 from waypost.scaling.jobs.shards import ShardKey
 from waypost.scaling.ratelimit.budget import Advice
 
@@ -213,3 +224,72 @@ async def test_a_provider_that_lost_most_of_its_places_is_not_believed_unless_a_
     await backend.stores.imports.start(Import("allowed", "ocm", scope, "running", utc_now()))
     await work(backend, Told(book(1)), await hold(backend, "ocm/country:DE/refresh:allowed"))
     assert await backend.stores.places.count() == 10
+
+
+# How shards end
+
+
+async def test_a_shard_that_was_left_at_its_end_is_ended_without_asking_anybody(backend: Backend) -> None:
+    await work(backend, Told(book(2)), await hold(backend, "ocm/country:DE/refresh:before"))
+    held = await hold(backend)
+    half = page(*range(1, 11), last=True, covers=IdRange())
+    committed = await backend.stores.pages.commit(held.lease, half, writing(requested_at=utc_now(), room=1))
+    assert committed.more
+    await backend.stores.jobs.release(held.lease, counted={})
+    source = Told(book(2))
+    await work(backend, source, await hold(backend))
+    assert (source.asked, await status(backend), await backend.stores.places.count()) == ([], "done", 10)
+
+
+async def test_a_cursor_that_looks_like_our_own_is_refused(backend: Backend) -> None:
+    with pytest.raises(BadCursor):
+        await work(backend, Told(lambda _: page(1, cursor=ENDING)), await hold(backend))
+
+
+async def test_records_that_are_all_rejected_fail_the_shard_and_each_is_counted_once(backend: Backend) -> None:
+    odd = Page((), tuple(Reject(b"%d" % number, "odd", f"ocm:{number}") for number in range(3)), None, last=True)
+    held = await hold(backend)
+    with pytest.raises(TooManyRejected, match="3 of 3 records"):
+        await work(backend, Told(lambda _: odd), held)
+    await backend.stores.jobs.fail(held.lease, Failure("x", "y"), retry_in=None, counted=held.counted)
+    job = await backend.stores.jobs.get(SHARD)
+    assert job
+    assert (job.cursor, job.counters["rejected"], job.counters["requests"]) == (None, 3, 1)
+
+
+class Named(Told):
+    """Gives its answer a name, and says whether it is still the same. While it is asked, somebody may do something."""
+
+    def __init__(self, answer: Answer, meanwhile: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(answer)
+        self._meanwhile = meanwhile
+        self.still = 0
+
+    def question(self, shard: ShardKey, cursor: str | None) -> str | None:
+        return "all?"
+
+    async def fetch_if_changed(self, shard: ShardKey, cursor: str | None, known: Remembered) -> Page:
+        self.still += 1
+        await self._meanwhile()
+        return Page((), (), known.cursor, known.last, covers=known.covers, etag=known.etag, still=known.external_ids)
+
+
+async def test_an_answer_that_is_still_the_same_is_asked_for_again_if_its_places_have_changed_here(
+    backend: Backend,
+) -> None:
+    answer = msgspec.structs.replace(page(1, 2, name="A", last=True, covers=IdRange()), etag='"A"')
+
+    async def nothing() -> None: ...
+
+    async def window() -> None:
+        held = await hold(backend, "ocm/country:DE/window:2026-02")
+        await work(backend, Told(lambda _: page(1, name="B", last=True)), held)
+
+    await work(backend, Named(lambda _: answer, nothing), await hold(backend, "ocm/country:DE/refresh:before"))
+    source = Named(lambda _: answer, window)
+    await work(backend, source, await hold(backend))
+    assert (source.still, source.asked) == (1, [None])
+    assert {place.name async for batch in backend.stores.places.scan() for place in batch} == {"A"}
+    again = Named(lambda _: answer, nothing)
+    await work(backend, again, await hold(backend, "ocm/country:DE/refresh:after"))
+    assert (again.still, again.asked) == (1, [])

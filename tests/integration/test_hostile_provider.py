@@ -37,7 +37,7 @@ Opening = Callable[[str, float], AbstractAsyncContextManager[Source]]
 
 @asynccontextmanager
 async def ocm(url: str, timeout: float) -> AsyncIterator[OcmSource]:
-    source = OcmSource(OcmSettings(url, Secret(KEY), ""), ImportingSettings(100, timeout, MOST, 100, 0.2))
+    source = OcmSource(OcmSettings(url, Secret(KEY), ""), ImportingSettings(100, timeout, MOST, 100, 0.2, 0.2))
     try:
         yield source
     finally:
@@ -60,7 +60,7 @@ async def keyset(url: str, timeout: float) -> AsyncIterator[Source]:
 
 @asynccontextmanager
 async def ocpi(url: str, timeout: float) -> AsyncIterator[OcpiSource]:
-    importing = ImportingSettings(100, timeout, MOST, 100, 0.2)
+    importing = ImportingSettings(100, timeout, MOST, 100, 0.2, 0.2)
     context = SourceContext("plugs", Licence("CC0", "Plug"), importing, Path(), {"K": KEY})
     source = make_ocpi({"url": f"{url}/locations", "token": "K"}, context)
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pymongo
 import pytest
-from pymongo.errors import OperationFailure
+from pymongo.errors import AutoReconnect, OperationFailure
 from structlog.testing import capture_logs
 
 from support.forgetful_proxy import ForgetfulProxy
@@ -17,7 +17,7 @@ from support.servers.sharing import free_port
 from waypost.adapters.errors import StoreAway, StoreTooNew, StoreTooOld
 from waypost.adapters.mongodb import schema
 from waypost.adapters.mongodb.arrivals import Arrivals
-from waypost.adapters.mongodb.database import MongoDatabase
+from waypost.adapters.mongodb.database import MongoDatabase, Taken
 from waypost.adapters.mongodb.documents import new_document
 from waypost.adapters.mongodb.jobs import MongoJobStore
 from waypost.kernel.clock import utc_now
@@ -218,6 +218,41 @@ async def test_a_claim_whose_reply_was_lost_is_still_ours(
         assert {lease.attempts for lease in leases} == {1}
         assert len(await jobs.list(status="leased")) == limit + 1
         assert (await distant.renew(leases, lease=30)).kept == {lease.job_id for lease in leases}
+
+
+async def test_a_claim_that_fails_half_way_returns_what_it_has_leased(
+    jobs: MongoJobStore, database: MongoDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await enqueue(jobs, SHARDS[:2])
+    held = await claim(jobs, 2)
+    await enqueue(jobs, SHARDS[2:3])
+    await age_mongodb(database, 60)
+
+    async def fail(*_given: Any) -> None:
+        raise AutoReconnect("the connection was reset")
+
+    monkeypatch.setattr(jobs._claims, "_lease", fail)
+    leased = await claim(jobs, 3, owner="other")
+    assert {each.job_id for each in leased} == {each.job_id for each in held}
+    with pytest.raises(StoreAway):
+        await claim(jobs, 3, owner="other")
+
+
+async def test_so_does_one_that_fails_between_two_halves(
+    jobs: MongoJobStore, database: MongoDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await enqueue(jobs, SHARDS[:2])
+    await claim(jobs, 2)
+    await age_mongodb(database, 60)
+    transaction, errors = database.transaction, [Taken(), None, AutoReconnect("the connection was reset")]
+
+    async def fail_now_and_then(work: Any, **named: Any) -> Any:
+        if error := errors.pop(0):
+            raise error
+        return await transaction(work, **named)
+
+    monkeypatch.setattr(database, "transaction", fail_now_and_then)
+    assert len(await claim(jobs, 2, owner="other")) == 1
 
 
 async def test_acknowledgements_whose_reply_was_lost_count_once_and_are_still_ours(

@@ -19,7 +19,7 @@ from support.job_store_mongodb import open_database
 from support.places import NOON, fetched, page, writing
 from support.stores import Backend, open_backend
 from waypost.adapters.errors import StoreAway, StoreBusy
-from waypost.adapters.mongodb import claiming, missing
+from waypost.adapters.mongodb import claiming
 from waypost.adapters.mongodb import database as mongo_database
 from waypost.adapters.mongodb.database import MongoDatabase
 from waypost.adapters.mongodb.jobs import MongoJobStore
@@ -29,7 +29,6 @@ from waypost.adapters.mongodb.pages import MongoApartPageStore, MongoPageStore
 from waypost.adapters.mongodb.places import MongoPlaceStore
 from waypost.bootstrap.budgets import _budget_url
 from waypost.importing.cuts import IdRange
-from waypost.importing.pages import MassDelete
 from waypost.importing.source import Page, Reject
 from waypost.scaling.jobs.job import Lease, NewJob
 from waypost.settings import load_settings
@@ -110,30 +109,13 @@ async def test_a_record_that_does_not_fit_into_a_document_is_rejected_and_the_pa
     fits = msgspec.structs.replace(fetched(3), record=b" " * 16_000_000)
     mixed = Page((large, fetched(2), fits), (Reject(b"?" * 17_000_000, "no id"),), None, last=True, covers=IdRange())
     again = await shard(backend, "ocm/country:DE/refresh:one")
-    assert await bring(backend, again, mixed, at=1) == {"added": 1, "unchanged": 1, "rejected": 2}
+    assert await bring(backend, again, mixed, at=1) == {"added": 1, "unchanged": 1, "rejected": 2, "unsure": 1}
     assert await backend.stores.places.get(fetched(1).place.id) == fetched(1).place
     kept = await backend.stores.places.get_with_record(fetched(3).place.id)
     assert kept
     assert len(kept.record) == 16_000_000
     told = await database.database.rejects.find({}, {"reason": 1}).to_list()
     assert any("17000000 bytes" in each["reason"] for each in told)
-
-
-async def test_more_than_a_transaction_takes_is_not_removed_at_once(
-    backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(missing, "_MOST_REMOVED", 5)
-    monkeypatch.setattr(missing, "_AT_ONCE", 3)
-    await bring(backend, await shard(backend), page(*range(10), last=True))
-    again = await shard(backend, "ocm/country:DE/refresh:one")
-    with pytest.raises(MassDelete, match="10 places would go at once"):
-        await bring(backend, again, page(last=True, covers=IdRange()), at=1)
-    assert await backend.stores.places.count() == 10
-    await bring(backend, again, page(4, cursor="after:4", covers=IdRange(0, 5)), at=1)
-    assert await bring(backend, again, page(*range(5, 9), last=True, covers=IdRange(5)), at=2) == {
-        "unchanged": 4,
-        "removed": 5,
-    }
 
 
 # Transactions

@@ -251,6 +251,28 @@ async def test_behind_a_backlog_the_expired_do_not_wait_for_ever(jobs: PostgresJ
     assert [lease.attempts for lease in await claim(jobs, 3)] == [1, 1, 1]
 
 
+async def test_a_claim_that_fails_half_way_returns_what_it_has_leased(
+    jobs: PostgresJobStore, admin: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await enqueue(jobs, MANY)
+    await claim(jobs, 2)
+    await expire(admin)
+    jobs._full_since = -10.0
+    fetch, calls = jobs._database.fetch, 0
+
+    async def fetch_once(*given: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            raise StoreAway("the connection was reset")
+        return await fetch(*given, **named)
+
+    monkeypatch.setattr(jobs._database, "fetch", fetch_once)
+    assert [lease.attempts for lease in await claim(jobs, 3)] == [2, 2]
+    with pytest.raises(StoreAway):
+        await claim(jobs, 3)
+
+
 async def expire(admin: Any) -> None:
     await admin.execute("update jobs set lease_until = now() - interval '1 second' where status = 'leased'")
 
@@ -420,7 +442,7 @@ async def splitting(jobs: PostgresJobStore, lease: Lease) -> None:
 
 
 async def releasing_the_owner(jobs: PostgresJobStore, _lease: Lease) -> None:
-    await jobs.release_owner("me")
+    await jobs.release_owner("me", max_attempts=5)
 
 
 async def failing_and_reviving(jobs: PostgresJobStore, lease: Lease) -> None:

@@ -98,7 +98,11 @@ LOOK_UPS = {
     "the job, in the end": (jobs.SQL["checkpoint"], (ID, 1, "after:1", '{"added": 1}'), "id"),
     "the shard": (page_writing.SQL["move_shard"], ("7", "after:1", False, None), "shard"),
     "what is not gone": (page_writing.SQL["strike"], (["ocm:1"], NOON), "external_id"),
-    "what we hold": (page_writing.SQL["held"], ("ocm", "country:7", 0, None), "source"),
+    "the pass": (page_writing.SQL["pass"], ("7",), "shard"),
+    "what it has seen": (page_writing.SQL["marked"], (ID, ["ocm:1"]), "external_id"),
+    "what it clears": (page_writing.SQL["clear"], (ID, "ocm:1", "ocm:2"), "pass"),
+    "what is struck off": (page_writing.SQL["forget_candidates"], ("s", "ocm:1", "ocm:2"), "shard"),
+    "other shards": (page_writing.SQL["others"], ("ocm/refresh:one", "s"), "import"),
     "the relayed": (outbox.SQL["forget"], ([ID],), "id"),
     "a place": (places.SQL["get"], (ID,), "id"),
     "the next places": (places.SQL["after"], ("ocm:1", 1000), "external_id"),
@@ -147,18 +151,21 @@ async def test_what_is_gone_is_looked_for_in_the_pages_own_numbers(backend: Back
     page_of_ids = [f"ocm:{number}" for number in range(1000)]
     database = await PostgresDatabase.open(backend.settings.storage.store_url, migrating=False, pool_size=1)
     async with database.transaction() as tx:
-        gather = await plan_of(tx, page_writing.SQL["gather"], "s", NOON, "ocm", "country:7", 1, 1000, page_of_ids)
-        going = await plan_of(tx, page_writing.SQL["going"], "s", "ocm", "country:7")
-        remove = await plan_of(tx, page_writing.SQL["remove"], "s", "ocm", "country:7")
+        some = ("s", NOON, "ocm", "country:7", 1, "", 1000, 5000)
+        gather = await plan_of(tx, page_writing.SQL["gather"], *some, page_of_ids)
+        sweep = await plan_of(tx, page_writing.SQL["sweep"], *some, ID)
+        going = await plan_of(tx, page_writing.SQL["next_candidates"], "s", "ocm", "country:7", "", 1000)
+        remove = await plan_of(tx, page_writing.SQL["remove"], "s", "ocm", "country:7", "", "ocm:7")
         touch = await plan_of(tx, page_writing.SQL["touch"], page_of_ids, NOON)
         contended = await plan_of(tx, page_writing.SQL["contended"], "ocm/country:DE/", "/full:2026-02-21")
     await database.close()
-    assert indexes_in(gather) == {"places_by_area"}
+    assert indexes_in(gather) == {"places_by_area", "places_pkey"}
+    assert indexes_in(sweep) == {"places_by_area", "places_pkey", "marks_pkey"}
     assert indexes_in(going) == indexes_in(remove) == {"candidates_pkey", "places_pkey"}
     assert indexes_in(touch) == {"places_pkey"}
     assert all("(external_id = " in step["Index Cond"] for step in touch if "Index Name" in step)
     assert indexes_in(contended) == {"jobs_leased"}
-    assert tables_read_whole(gather + going + remove + touch + contended) == []
+    assert tables_read_whole(gather + sweep + going + remove + touch + contended) == []
 
 
 # What is written
@@ -187,15 +194,6 @@ async def test_of_a_page_only_what_is_new_or_changed_is_written(backend: Backend
     assert await commit(backend, lease, mixed) == {"added": 1, "changed": 1, "unchanged": 49}
     after = {row["external_id"]: row for row in await rows(admin)}
     assert {name for name, row in after.items() if before.get(name) != row} == {"ocm:0", "ocm:99"}
-
-
-async def test_of_two_records_for_one_place_in_a_page_the_last_counts(backend: Backend) -> None:
-    [lease] = await leases(backend, 1)
-    twice = Page((fetched(1, name="first"), fetched(1, name="second")), (), "after:1", last=False)
-    assert await commit(backend, lease, twice) == {"added": 1, "unchanged": 1}
-    place = await backend.stores.places.get(fetched(1).place.id)
-    assert place
-    assert place.name == "second"
 
 
 async def test_a_rejected_record_is_kept_once_whatever_characters_its_reason_has(backend: Backend, admin: Any) -> None:

@@ -1,6 +1,7 @@
 """The worker on a real store: every lease ends the right way, whatever its handler does."""
 
 import asyncio
+import os
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -113,6 +114,21 @@ async def test_one_bad_job_does_not_stop_the_others(backend: Backend, error: Exc
     async with worker(backend, handler) as working:
         await working.run_until_done("one")
     assert (await backend.stores.jobs.tally("one")).jobs == {"dead": 1, "done": 2}
+
+
+async def test_a_reason_that_is_not_text_is_kept_as_far_as_it_is(backend: Backend) -> None:
+    name = os.fsdecode(b"caf\xe9.geojson")
+
+    async def handler(_held: Held) -> None:
+        raise TerminalError(f"{name} is damaged\0")
+
+    await backend.stores.jobs.enqueue([NewJob(shard) for shard in SHARDS[:1]], group="one")
+    async with worker(backend, handler) as working:
+        await asyncio.wait_for(working.run_until_done("one"), timeout=30)
+    [job] = await backend.stores.jobs.list()
+    assert job.status == "dead"
+    assert job.last_error_message is not None
+    assert "caf?.geojson is damaged" in job.last_error_message
 
 
 async def test_a_provider_that_forbids_us_is_not_asked_for_the_other_shards(backend: Backend) -> None:

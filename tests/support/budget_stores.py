@@ -7,6 +7,7 @@ from pathlib import Path
 from support.job_store_postgres import clean_database
 from support.job_store_redis import new_namespace
 from support.servers import redis as redis_server
+from support.servers import redis_cluster as cluster_server
 from waypost.adapters.memory.budget import MemoryBudgetRecords
 from waypost.adapters.postgres.budget import PostgresBudgetRecords
 from waypost.adapters.postgres.database import PostgresDatabase
@@ -62,17 +63,32 @@ async def postgres(_folder: Path) -> AsyncIterator[OpenStore]:
 
 @asynccontextmanager
 async def redis(_folder: Path) -> AsyncIterator[OpenStore]:
+    yield _open_redis(redis_server.address())
+
+
+@asynccontextmanager
+async def redis_cluster(_folder: Path) -> AsyncIterator[OpenStore]:
+    yield _open_redis(cluster_server.address())
+
+
+def _open_redis(url: str) -> OpenStore:
     namespace = new_namespace()
 
     @asynccontextmanager
     async def open_store() -> AsyncIterator[BudgetStore]:
-        client = await RedisClient.open(redis_server.address())
+        client = await RedisClient.open(url)
         try:
             yield RedisBudgetStore(client, namespace)
         finally:
             await client.close()
 
-    yield open_store
+    return open_store
 
 
-BUDGET_STORES = {"memory": memory, "sqlite": sqlite, "postgres": postgres, "redis": redis}
+BUDGET_STORES = {
+    "memory": memory,
+    "sqlite": sqlite,
+    "postgres": postgres,
+    "redis": redis,
+    "redis-cluster": redis_cluster,
+}

@@ -3,12 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
-from redis.asyncio import Redis
+from redis.asyncio import Redis, RedisCluster
 
 from support.job_backend import JobBackend
 from support.servers import redis as server
+from support.servers import redis_cluster as cluster_server
 from waypost.adapters.redis.client import RedisClient
 from waypost.adapters.redis.jobs import RedisJobStore
 from waypost.scaling.jobs.store import JobStore
@@ -44,7 +46,19 @@ end
 
 @asynccontextmanager
 async def redis(_folder: Path) -> AsyncIterator[JobBackend]:
-    url, namespace = server.address(), new_namespace()
+    async with _backend(server.address()) as backend:
+        yield backend
+
+
+@asynccontextmanager
+async def redis_cluster(_folder: Path) -> AsyncIterator[JobBackend]:
+    async with _backend(cluster_server.address()) as backend:
+        yield backend
+
+
+@asynccontextmanager
+async def _backend(url: str) -> AsyncIterator[JobBackend]:
+    namespace = new_namespace()
 
     @asynccontextmanager
     async def open_again() -> AsyncIterator[JobStore]:
@@ -74,7 +88,11 @@ async def open_jobs(url: str, namespace: str) -> AsyncIterator[RedisJobStore]:
 @asynccontextmanager
 async def open_plainly(url: str) -> AsyncIterator[Redis]:
     """The driver itself, for what only a test does."""
-    plain = Redis.from_url(url, decode_responses=True)
+    plain: Any
+    if url.startswith("redis+cluster"):
+        plain = RedisCluster.from_url(url.replace("+cluster", "").partition(",")[0], decode_responses=True)
+    else:
+        plain = Redis.from_url(url, decode_responses=True)
     try:
         yield plain
     finally:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from support.job_backend import JobBackend
 from support.job_store_mongodb import mongodb
 from support.job_store_postgres import postgres
-from support.job_store_redis import redis
+from support.job_store_redis import redis, redis_cluster
 from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.adapters.sqlite.database import SqliteDatabase
 from waypost.adapters.sqlite.jobs import SqliteJobStore
@@ -23,7 +23,19 @@ async def memory(_folder: Path) -> AsyncIterator[JobBackend]:
     store = MemoryJobStore()
 
     async def age(seconds: float) -> None:
-        back = timedelta(seconds=seconds)
+        age_memory(store, seconds)
+
+    @asynccontextmanager
+    async def open_again() -> AsyncIterator[JobStore]:
+        yield store
+
+    yield JobBackend(store, age, open_again)
+
+
+def age_memory(store: MemoryJobStore, seconds: float) -> None:
+    back = timedelta(seconds=seconds)
+    # In one step, as on every store: clients may be at work in other threads.
+    with store._lock:
         for key, job in store.jobs.items():
             store.jobs[key] = replace(
                 job,
@@ -31,12 +43,6 @@ async def memory(_folder: Path) -> AsyncIterator[JobBackend]:
                 lease_until=job.lease_until and job.lease_until - back,
                 finished_at=job.finished_at and job.finished_at - back,
             )
-
-    @asynccontextmanager
-    async def open_again() -> AsyncIterator[JobStore]:
-        yield store
-
-    yield JobBackend(store, age, open_again)
 
 
 @asynccontextmanager
@@ -69,4 +75,11 @@ def age_sqlite(path: Path, seconds: float) -> None:
     connection.close()
 
 
-JOB_STORES = {"memory": memory, "sqlite": sqlite, "mongodb": mongodb, "postgres": postgres, "redis": redis}
+JOB_STORES = {
+    "memory": memory,
+    "sqlite": sqlite,
+    "mongodb": mongodb,
+    "postgres": postgres,
+    "redis": redis,
+    "redis-cluster": redis_cluster,
+}

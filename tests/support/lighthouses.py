@@ -97,7 +97,7 @@ async def open_source(
     timeout: float = 30,
     max_answer: int = 1_000_000,
 ) -> AsyncIterator[JsonApiSource]:
-    importing = ImportingSettings(page_size, timeout, max_answer, 100, 0.2)
+    importing = ImportingSettings(page_size, timeout, max_answer, 100, 0.2, 0.2)
     context = SourceContext("lights", LICENCE, importing, Path(), environ or {})
     source = make(tomllib.loads(f'url = "{url}"\n{text}\n{fields}'), context)
     try:

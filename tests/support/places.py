@@ -6,6 +6,7 @@ import msgspec
 
 from waypost.importing.cuts import IdRange
 from waypost.importing.pages import Writing
+from waypost.importing.passes import ROOM
 from waypost.importing.source import Extent, Fetched, Page
 from waypost.places.place import Place
 
@@ -37,11 +38,21 @@ def writing(
     area: str = "country:DE",
     parts: tuple[str, ...] = (),
     most_removed: float = 1.0,
+    most_rejected: float = 1.0,
+    room: int = ROOM,
+    question: str | None = None,
+    known_at: datetime | None = None,
+    numbers: IdRange = IdRange(),  # noqa: B008 - frozen
+    source: str = "ocm",
 ) -> Writing:
     return Writing(
         requested_at=requested_at,
         counted=counted or {},
-        extent=Extent("ocm", area),
+        extent=Extent(source, area, numbers),
         parts=parts,
         most_removed=most_removed,
+        most_rejected=most_rejected,
+        room=room,
+        question=question,
+        known_at=known_at,
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.adapters.sources.advice import parse_advice, parse_retry_after
+from waypost.adapters.sources.advice import parse_advice, parse_retry_after, told_at
 from waypost.scaling.ratelimit.budget import Advice
 
 NOW = datetime(2026, 2, 21, 12, 0, 0, tzinfo=UTC)
@@ -35,6 +35,22 @@ NOW = datetime(2026, 2, 21, 12, 0, 0, tzinfo=UTC)
 )
 def test_retry_after_is_read_in_both_forms(text: str | None, seconds: float | None) -> None:
     assert parse_retry_after(text, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("headers", "hour"),
+    [
+        ({"Date": "Sat, 21 Feb 2026 09:00:00 GMT"}, 9),
+        ({"Date": "Sat, 21 Feb 2026 09:00:00 GMT", "Age": "3600"}, 10),
+        ({"Date": "Sat, 21 Feb 2026 09:00:00 GMT", "Age": "soon"}, 9),
+        ({"Date": "Sat Feb 21 09:00:00 2026"}, 9),
+        ({"Date": "yesterday"}, 12),
+        ({"Date": "Fri, 31 Dec 9999 23:59:59 GMT", "Age": "3600"}, 12),
+        ({}, 12),
+    ],
+)
+def test_times_are_compared_with_the_clock_of_whoever_tells_them(headers: dict[str, str], hour: int) -> None:
+    assert told_at(headers, NOW) == NOW.replace(hour=hour)
 
 
 @pytest.mark.parametrize(

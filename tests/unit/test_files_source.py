@@ -124,7 +124,9 @@ def source(
     kind: type[FilesSource] = FilesSource,
     **definition: Any,
 ) -> FilesSource:
-    importing = ImportingSettings(page_size, timeout=30.0, max_answer=max_answer, max_pages=100, most_removed=0.2)
+    importing = ImportingSettings(
+        page_size, timeout=30.0, max_answer=max_answer, max_pages=100, most_removed=0.2, most_rejected=0.2
+    )
     context = SourceContext("city", Licence("CC0", "nobody"), importing, folder, environ={})
     return kind(FilesDefinition.parse({"paths": ["places.*"], **definition}), context)
 

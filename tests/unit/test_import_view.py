@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import msgspec
 import pytest
 
 from waypost.cli.import_view import print_ended
@@ -10,7 +11,7 @@ from waypost.importing.source import Scope
 
 
 def report(shards: Mapping[str, int], requests: int) -> Report:
-    counts = dict.fromkeys(("added", "changed", "unchanged", "removed", "rejected", "retries", "refusals"), 0)
+    counts = dict.fromkeys(("added", "changed", "unchanged", "removed", "rejected", "unsure", "retries", "refusals"), 0)
     return Report(id="one", shards=shards, requests=requests, seconds=1.0, **counts)
 
 
@@ -29,3 +30,8 @@ def test_that_nothing_was_to_do_is_said_only_if_all_was_done(
 ) -> None:
     print_ended(report(shards, requests), Scope())
     assert ("nothing to do: this scope was imported today already" in capsys.readouterr().err) == is_said
+
+
+def test_that_nothing_was_removed_because_a_list_moved_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    print_ended(msgspec.structs.replace(report({"done": 3}, 9), unsure=2), Scope())
+    assert "nothing was removed from 2 shards: their lists moved while they were read" in capsys.readouterr().out

@@ -77,7 +77,7 @@ def fetch(
 
 
 def planner(text: str, fields: str = FIELDS) -> Any:
-    context = SourceContext("lights", LICENCE, ImportingSettings(100, 1, 1, 100, 0.2), Path(), {})
+    context = SourceContext("lights", LICENCE, ImportingSettings(100, 1, 1, 100, 0.2, 0.2), Path(), {})
     return make(tomllib.loads(f'url = "http://told/lights"\n{text}\n{fields}'), context)
 
 
@@ -125,10 +125,15 @@ def test_what_is_left_of_a_range_can_be_cut() -> None:
     assert source.rest(ShardKey.parse(FULL), Page((), (), None, last=False)) == ()
 
 
-@pytest.mark.parametrize("ids", [[3, 3], [5, 4]])
-def test_ids_that_go_back_or_come_twice_are_refused(ids: Sequence[int]) -> None:
+@pytest.mark.parametrize("ids", [[5, 4], [3, 9, 9, 4]])
+def test_ids_that_go_back_are_refused(ids: Sequence[int]) -> None:
     with pytest.raises(OutsideScope, match="in ascending order"):
         fetch(http({"data": {"items": [light(number) for number in ids]}}), KEYSET)
+
+
+def test_an_id_that_comes_twice_in_a_row_skips_nothing() -> None:
+    page = fetch(http({"data": {"items": [light(number) for number in (3, 3, 9)]}}), KEYSET)
+    assert (numbers([page]), page.cursor) == ([[3, 3, 9]], "after:9")
 
 
 @pytest.mark.parametrize("wrong", [0, -3, "x", "1e3", 10**18, 1.5])
@@ -165,7 +170,7 @@ def test_a_cursor_of_another_description_is_refused_before_anybody_is_asked(curs
         fetch(http([]), KEYSET, cursor=cursor)
 
 
-@pytest.mark.parametrize("cursor", ["offset:7", "offset:x:1:a", "offset:1:x:a"])
+@pytest.mark.parametrize("cursor", ["offset:7", "offset:2:2:a", "offset:x:1:1::a", "offset:1:x:1::a", "page:1:1:1::a"])
 def test_a_numbered_cursor_has_all_its_parts(cursor: str) -> None:
     with pytest.raises(BadCursor):
         fetch(http({"data": {"items": []}}), OFFSET, cursor=cursor)
@@ -566,7 +571,7 @@ WRONG = [
 @pytest.mark.parametrize(("text", "reason"), WRONG)
 def test_a_file_that_makes_no_sense_is_told_by_its_key(text: str, reason: str) -> None:
     url = "" if text.startswith("url") else 'url = "http://told/"\n'
-    context = SourceContext("lights", LICENCE, ImportingSettings(100, 1, 1, 100, 0.2), Path(), {})
+    context = SourceContext("lights", LICENCE, ImportingSettings(100, 1, 1, 100, 0.2, 0.2), Path(), {})
     with pytest.raises(ValueError, match=reason) as refusal:
         make(tomllib.loads(f"{url}{text}\n{FIELDS}"), context)
     assert "hunter2" not in str(refusal.value)

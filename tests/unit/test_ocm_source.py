@@ -40,7 +40,7 @@ SHARD = ShardKey("ocm", (("country", "DE"), ("full", "2026-02-21")))
 async def source(
     url: str, *, key: str = KEY, timeout: float = 30, max_answer: int = 1_000_000
 ) -> AsyncIterator[OcmSource]:
-    opened = OcmSource(OcmSettings(url, Secret(key), ""), ImportingSettings(100, timeout, max_answer, 100, 0.2))
+    opened = OcmSource(OcmSettings(url, Secret(key), ""), ImportingSettings(100, timeout, max_answer, 100, 0.2, 0.2))
     try:
         yield opened
     finally:
@@ -90,8 +90,21 @@ def test_a_short_page_does_not_end_a_shard() -> None:
     assert not fetch(http([record(3)])).last
 
 
-def test_the_cursor_is_the_highest_id_in_whatever_order_they_came() -> None:
-    assert fetch(http([record(9), record(3)])).cursor == "after:9"
+@pytest.mark.parametrize("ids", [[5000, 4999, 4998], [3, 9, 4], [9, "no number", 4]])
+def test_ids_that_go_back_are_refused(ids: list[Any]) -> None:
+    """A proxy that drops `sortby` would make one page, and a great gap, of a country."""
+    with pytest.raises(OutsideScope, match=r"ids above 0 in ascending order, the provider sent 4\d* after \d+: does"):
+        fetch(http([record(number) for number in ids]))
+
+
+def test_a_record_that_is_set_aside_has_its_place_in_the_order_too() -> None:
+    with pytest.raises(OutsideScope, match="ids above 0 in ascending order, the provider sent 4 after 9"):
+        fetch(http([record(9), record(4, lat=91)]))
+
+
+def test_an_id_that_comes_twice_in_a_row_skips_nothing() -> None:
+    page = fetch(http([record(3), record(3), record(9)]))
+    assert (numbers(page), page.cursor) == (["ocm:3", "ocm:3", "ocm:9"], "after:9")
 
 
 def test_the_record_is_kept_as_it_came() -> None:
@@ -106,7 +119,9 @@ def test_the_whole_world_instead_of_a_country_is_refused() -> None:
 
 @pytest.mark.parametrize("number", [7, 6, 0, -1])
 def test_an_id_that_is_not_above_the_cursor_is_refused(number: int) -> None:
-    with pytest.raises(OutsideScope, match=f"asked for ids above 7, the provider sent {number}"):
+    with pytest.raises(
+        OutsideScope, match=f"asked for ids above 7 in ascending order, the provider sent {number} after 8:"
+    ):
         fetch(http([record(8), record(number)]), cursor="after:7")
 
 
@@ -168,7 +183,7 @@ def test_the_key_goes_into_a_header_and_nowhere_else() -> None:
 
 def test_each_key_and_each_provider_has_a_budget_of_its_own() -> None:
     def budget(url: str, key: str) -> str:
-        return OcmSource(OcmSettings(url, Secret(key), ""), ImportingSettings(100, 1, 1, 100, 0.2)).budget_key
+        return OcmSource(OcmSettings(url, Secret(key), ""), ImportingSettings(100, 1, 1, 100, 0.2, 0.2)).budget_key
 
     keys = {budget(url, key) for url in ("http://one", "http://two") for key in ("", "a", "b")}
     assert len(keys) == 6
@@ -290,7 +305,7 @@ def test_an_answer_that_takes_too_long_is_cut_off(answer: Told) -> None:
 
 
 def test_a_plan_has_one_shard_a_country_and_day() -> None:
-    planner = OcmSource(OcmSettings("http://one", Secret(""), ""), ImportingSettings(100, 1, 1, 100, 0.2))
+    planner = OcmSource(OcmSettings("http://one", Secret(""), ""), ImportingSettings(100, 1, 1, 100, 0.2, 0.2))
     shards = planner.plan(Scope(("DE", "FR")), date(2026, 2, 21))
     assert [str(shard) for shard in shards] == ["ocm/country:DE/full:2026-02-21", "ocm/country:FR/full:2026-02-21"]
 

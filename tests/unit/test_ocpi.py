@@ -3,7 +3,7 @@
 import asyncio
 import json
 import tomllib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -39,7 +39,7 @@ each_version = pytest.mark.parametrize("version", VERSIONS)
 
 
 def build(text: str, environ: Mapping[str, str] | None = None) -> OcpiSource:
-    importing = ImportingSettings(1000, 30, 1_000_000, 100, 0.2)
+    importing = ImportingSettings(1000, 30, 1_000_000, 100, 0.2, 0.2)
     context = SourceContext("plugs", Licence("CC0", "Plug"), importing, Path(), environ or {"PLUGS": TOKEN})
     return make(tomllib.loads(f'token = "PLUGS"\n{text}'), context)
 
@@ -116,6 +116,96 @@ def test_the_versions_lead_to_the_locations_one_request_a_page(version: str) -> 
     assert (pages[0].covers, {page.covers for page in pages[1:]}) == (IdRange(), {None})
     # None of them may look like an empty page that goes on.
     assert not any(page.is_empty for page in pages[:2])
+
+
+def busy(change: Callable[[OcpiProvider], None], **conduct: Any) -> list[Page]:
+    """Six locations in three pages; something changes after the first one was read, and another worker goes on."""
+    server = OcpiProvider([location(number) for number in range(6)], most=2, **conduct)
+
+    async def main() -> list[Page]:
+        pages: list[Page] = []
+        async with provider(server) as told:
+            while not pages or not pages[-1].last:
+                async with opened(told.url) as source:
+                    pages.append(await source.fetch(ShardKey.parse(FULL), pages[-1].cursor if pages else None))
+                if len(pages) == 1:
+                    change(server)
+        return pages
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize(
+    ("change", "total"),
+    [(lambda server: server.locations.pop(0), 5), (lambda server: server.locations.insert(0, location(9)), 7)],
+    ids=["deleted", "added"],
+)
+def test_a_count_that_changes_while_we_read_is_told(
+    change: Callable[[OcpiProvider], None], total: int, *, links: bool
+) -> None:
+    pages = busy(change, links=links)
+    told = [page.moved for page in pages]
+    assert told == [None, f"the total changed from 6 to {total} while it was read"] + [None] * (len(pages) - 2)
+
+
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("counts", [True, False])
+def test_what_several_pages_lack_is_certainly_gone_only_when_the_count_agrees(*, links: bool, counts: bool) -> None:
+    pages = busy(lambda _server: None, links=links, counts=counts)
+    assert (pages[-1].certain, {page.moved for page in pages}) == (counts, {None})
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_count_that_is_not_told_to_the_end_is_not_believed(*, links: bool) -> None:
+    pages = busy(lambda server: setattr(server, "counts", False), links=links)
+    assert (pages[-1].certain, {page.moved for page in pages}) == (False, {None})
+
+
+@pytest.mark.parametrize("total", ["1", "2", "7"])
+def test_a_count_that_contradicts_what_came_is_not_believed(total: str) -> None:
+    def answer(request: str) -> bytes:
+        first = "offset=0" in request
+        headers = {"X-Total-Count": total} | ({"Link": '</ocpi/2.2.1/locations?offset=2>; rel="next"'} if first else {})
+        found = [location(number) for number in ((1, 2) if first else (3,))]
+        return http({"data": found, "status_code": 1000}, headers=headers, keep_alive=True)
+
+    pages, _ = bring(answer)
+    assert (len(pages), pages[-1].certain, pages[-1].moved) == (2, False, None)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_one_answer_is_certain_where_it_is_known_to_be_the_only_one(*, counts: bool) -> None:
+    pages, _ = bring(OcpiProvider([location(1)], counts=counts))
+    assert (len(pages), pages[-1].certain) == ((1, True) if counts else (2, False))
+
+
+def test_a_window_does_not_care() -> None:
+    server = OcpiProvider([location(number) for number in range(6)], most=2)
+
+    async def main() -> list[Page]:
+        async with provider(server) as told, opened(told.url) as source:
+            first = await source.fetch(ShardKey.parse(HOUR), None)
+            server.locations.pop()
+            return [first, await source.fetch(ShardKey.parse(HOUR), first.cursor)]
+
+    assert [page.moved for page in asyncio.run(main())] == [None, None]
+
+
+@pytest.mark.parametrize("total", [None, "3", "100"])
+def test_links_in_a_circle_lead_to_a_cursor_again(total: str | None) -> None:
+    headers = {"Link": '</ocpi/2.2.1/locations?again>; rel="next"'} | ({"X-Total-Count": total} if total else {})
+    again = http({"data": [location(1), location(2)], "status_code": 1000}, headers=headers, keep_alive=True)
+
+    async def main() -> None:
+        cursor, seen = None, set[str | None]()
+        async with provider(again) as told, opened(told.url) as source:
+            while cursor not in seen:
+                seen.add(cursor)
+                cursor = (await source.fetch(ShardKey.parse(FULL), cursor)).cursor
+                assert len(seen) < 60
+
+    asyncio.run(main())
 
 
 def test_another_worker_goes_on_where_this_one_was() -> None:
@@ -302,7 +392,9 @@ def test_a_provider_that_ignores_the_offset_is_noticed() -> None:
         bring(http({"data": [location(1)], "status_code": 1000}, keep_alive=True))
 
 
-@pytest.mark.parametrize("cursor", ["x", "offset:", "offset:x::/a", "offset:1:/a", "at", "page:2"])
+@pytest.mark.parametrize(
+    "cursor", ["x", "offset:", "offset:x:::/a", "offset:1:/a", "offset:1::/a", "at", "at:/a", "page:2"]
+)
 def test_a_cursor_of_another_release_is_refused(cursor: str) -> None:
     async def main() -> None:
         async with opened("http://127.0.0.1:1") as source:

@@ -7,6 +7,8 @@ import traceback
 import tracemalloc
 import zlib
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any, TypeVar
 
 import pytest
@@ -18,9 +20,10 @@ from waypost.adapters.sources.http import Answer, ProviderClient, ProviderReject
 from waypost.adapters.sources.reading import read_array, read_json
 from waypost.adapters.sources.unpacking import Broken, TooLarge, Unpacker
 from waypost.adapters.sources.weblinks import next_link
-from waypost.importing.source import AccessDenied, OutsideScope, ProviderUnavailable
+from waypost.importing.source import AccessDenied, OutsideScope, ProviderRefused, ProviderUnavailable
 from waypost.kernel.configuration import Secret, SettingError
 from waypost.kernel.errors import WaypostError
+from waypost.scaling.ratelimit.budget import Advice
 
 KEY = "Hunter2-and/more"
 Result = TypeVar("Result")
@@ -470,3 +473,31 @@ def test_an_answer_that_repeats_our_key_does_not_have_it() -> None:
 def test_what_may_be_anything_is_left_in_an_answer(key: str) -> None:
     body = b'[{"id": 12345678, "name": "lamp"}]'
     assert Access("X-Key", Secret(key), "LIGHTS_KEY").hide_in(body) == body
+
+
+# Their clock and ours
+
+
+@pytest.mark.parametrize("behind", [timedelta(hours=2), timedelta(days=-2)])
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_time_to_wait_until_is_compared_with_the_answers_own_clock(status: int, behind: timedelta) -> None:
+    theirs = (datetime.now(UTC) - behind).replace(microsecond=0)
+    headers = {"Date": format_datetime(theirs, usegmt=True)}
+    headers["Retry-After"] = format_datetime(theirs + timedelta(seconds=90), usegmt=True)
+    refusal = failure(http([], status=status, headers=headers))
+    assert isinstance(refusal, ProviderRefused)
+    assert refusal.retry_after == 90
+
+
+def test_so_is_a_time_at_which_their_count_starts_again() -> None:
+    theirs = (datetime.now(UTC) - timedelta(hours=2)).replace(microsecond=0)
+    headers = {
+        "Date": format_datetime(theirs, usegmt=True),
+        "X-RateLimit-Remaining": "0",
+        "X-RateLimit-Reset": str(int(theirs.timestamp()) + 90),
+    }
+    answer, _ = ask(http([], headers=headers), work=get)
+    assert answer.advice == Advice(0, 90)
+    refusal = failure(http([], status=429, headers=headers))
+    assert isinstance(refusal, ProviderRefused)
+    assert refusal.retry_after == 90

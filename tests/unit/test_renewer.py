@@ -3,11 +3,12 @@
 import asyncio
 import random
 import threading
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
 
+from waypost.adapters.errors import StoreAway
 from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.kernel.clock import monotonic
 from waypost.scaling.jobs.job import Failure, Held, Lease, LeaseLost, NewJob, Renewed
@@ -33,17 +34,17 @@ class SilentStore(MemoryJobStore):
 
 
 class BrokenStore(MemoryJobStore):
-    """Fails once in a way that nobody foresaw."""
+    """Fails a few times, and is well again; each time somebody opens it anew."""
 
-    def __init__(self) -> None:
+    def __init__(self, *errors: Exception) -> None:
         super().__init__()
-        self.asked = 0
+        self._errors = list(errors)
+        self.opened = 0
         self.renewed = threading.Event()
 
     async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
-        self.asked += 1
-        if self.asked == 1:
-            raise RuntimeError("a defect")
+        if self._errors:
+            raise self._errors.pop(0)
         self.renewed.set()
         return Renewed({each.job_id for each in leases})
 
@@ -67,6 +68,8 @@ class BusyStore(MemoryJobStore):
 def renewer(store: JobStore, lease: float) -> Renewer:
     @asynccontextmanager
     async def open_store() -> AsyncIterator[JobStore]:
+        if isinstance(store, BrokenStore):
+            store.opened += 1
         yield store
 
     return Renewer(open_store, lease)
@@ -97,12 +100,19 @@ def test_a_job_that_is_just_being_changed_is_neither_lost_nor_in_the_way_of_othe
     assert free.deadline != until
 
 
-def test_renewing_goes_on_after_a_defect() -> None:
-    store, lost = BrokenStore(), threading.Event()
-    with renewer(store, 0.3) as renewing:
-        renewing.hold(Held(LEASE, deadline_of(monotonic(), _PATIENCE)), lost.set)
-        assert store.renewed.wait(_PATIENCE)
+RESET, DEFECT = StoreAway("the connection was reset"), RuntimeError("a defect")
+
+
+@pytest.mark.parametrize("errors", [(RESET,), (DEFECT,), (RESET, DEFECT, RESET)])
+def test_a_renewal_that_fails_is_repeated_before_the_lease_is_over(errors: Sequence[Exception]) -> None:
+    """The deadline is the lease's own: it is renewed after a third, and given up after nine tenths."""
+    store, lost = BrokenStore(*errors), threading.Event()
+    with renewer(store, 2.4) as renewing:
+        held = Held(LEASE, deadline_of(monotonic(), 2.4))
+        renewing.hold(held, lost.set)
+        assert store.renewed.wait(2 * 2.4)
     assert not lost.is_set()
+    assert store.opened == 1 + len(errors)
 
 
 # What a handler does itself

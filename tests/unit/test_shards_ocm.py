@@ -31,7 +31,7 @@ class Told(OcmSource):
     """The source, with a provider that has these records, pages of two, and a memory of what it was asked."""
 
     def __init__(self, records: Sequence[dict[str, Any]]) -> None:
-        super().__init__(OcmSettings("http://told", Secret(""), ""), ImportingSettings(2, 1, 1, 100, 0.2))
+        super().__init__(OcmSettings("http://told", Secret(""), ""), ImportingSettings(2, 1, 1, 100, 0.2, 0.2))
         self.records = records
         self.asked: list[dict[str, str]] = []
         self._client.get = self.answer  # type: ignore[method-assign, assignment] # stands in for the network

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.simulator.callers import Callers
-from waypost.simulator.faults import FAULTS, Faults, parse_faults
+from waypost.simulator.faults import FAULTS, Faults, parse_faults, parse_placed
 
 
 def test_faults_are_read_with_their_shares() -> None:
@@ -43,6 +43,29 @@ def test_shares_that_add_up_to_one_are_fine_however_they_are_rounded() -> None:
 def test_what_cannot_be_read_is_told(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         parse_faults(text)
+
+
+def test_a_placed_fault_meets_its_request_for_sure() -> None:
+    faults = Faults({"500": 0.0}, seed=3, placed=parse_placed("12=429-bare, 30 = cut"))
+    drawn = {number: fault for number in range(1, 100) if (fault := faults.draw(number))}
+    assert drawn == {12: "429-bare", 30: "cut"}
+    assert Faults(placed={1: "half"}).draw(1) == "half"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "the number of a request"),
+        ("429", "there is no fault ''"),
+        ("0=429", "the number of a request"),
+        ("-1=429", "the number of a request"),
+        ("3=garbige", "Did you mean garbage?"),
+        ("3=429,3=cut", "request 3 is named twice"),
+    ],
+)
+def test_a_placed_fault_that_cannot_be_read_is_told(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        parse_placed(text)
 
 
 def test_faults_come_as_often_as_asked_for() -> None:

@@ -188,7 +188,7 @@ async def test_an_unknown_source_is_told_with_what_there_is(tmp_path: Path) -> N
 
 def open_now(tmp_path: Path, text: str, environ: Mapping[str, str] | None = None) -> Any:
     definition = read_definition(write(tmp_path, text))
-    importing = ImportingSettings(100, 1, 1, 100, 0.2)
+    importing = ImportingSettings(100, 1, 1, 100, 0.2, 0.2)
     return make_source(
         definition, SourceContext(definition.name, definition.licence, importing, tmp_path, environ or {})
     )

@@ -1,10 +1,8 @@
 """Nobody asked more often than the budget allows, nor before a refusal was over."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from drills.importing.mishaps import Mishap
-from drills.importing.plan import FAULTS
 from drills.importing.probes import Probes
 from drills.importing.requests import Request
 from drills.importing.verdicts import Verdict
@@ -22,7 +20,7 @@ _HEARD = 0.3
 _EXAMPLES = 5
 
 
-def check_rate(requests: Sequence[Request], rate: int, probes: Probes) -> Verdict:
+def check_rate(requests: Sequence[Request], rate: int, probes: Probes, of: str = "") -> Verdict:
     times = [request.monotonic for request in requests]
     most = {f"most_in_{seconds:g}_s": 0 for seconds in _WINDOWS}
     crowded = 0
@@ -37,11 +35,11 @@ def check_rate(requests: Sequence[Request], rate: int, probes: Probes) -> Verdic
                     examples.append(f"{count} requests in {seconds:g} s, when one took {slowest:.3f} s to arrive")
     found = ", ".join(f"{count} in {seconds:g} s" for seconds, count in zip(_WINDOWS, most.values(), strict=True))
     return Verdict(
-        "requests are within the budget in every window",
+        f"requests{f' of {of}' if of else ''} are within the budget in every window",
         not examples,
         f"{len(requests):,} requests at {rate}/s, the most {found};"
         f" {crowded} windows above {1 + _LATE:.0%}, {len(examples)} of them not because the machine was busy",
-        {**most, "rate": rate, "crowded": crowded, "wrong": len(examples)},
+        {**most, "requests": len(requests), "rate": rate, "crowded": crowded, "wrong": len(examples)},
         examples[:_EXAMPLES],
     )
 
@@ -70,14 +68,6 @@ def check_refusals(requests: Sequence[Request], mishaps: Sequence[Mishap], probe
         {"refusals": len(refusals), "not_heeded": len(examples), "unheard": unheard},
         examples[:_EXAMPLES],
     )
-
-
-def check_faults(requests: Sequence[Request]) -> Verdict:
-    """What was tried."""
-    met = Counter(request.fault for request in requests if request.fault)
-    share = sum(met.values()) / max(1, len(requests))
-    kinds = ", ".join(f"{met[fault]} {fault}" for fault in FAULTS)
-    return Verdict("the provider is as bad as it should be", bool(met), f"{share:.1%} of requests: {kinds}", dict(met))
 
 
 def _windows(times: Sequence[float], seconds: float) -> Iterator[tuple[float, int]]:

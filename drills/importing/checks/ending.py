@@ -1,9 +1,10 @@
-"""Both imports ended, and no worker met a defect or left."""
+"""All imports ended, and no worker met a defect or left."""
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from drills.importing.imports import Done
 from drills.importing.verdicts import Verdict
@@ -11,17 +12,26 @@ from drills.importing.verdicts import Verdict
 _EXAMPLES = 5
 
 
-def check_imports(first: Done, second: Done) -> Verdict:
-    """Every shard done, none dead; and the second had something to find, or nothing was tried."""
-    shards = [done.report["shards"] for done in (first, second)]
-    kept = all(set(each) == {"done"} for each in shards) and not second.report["rejected"]
+def check_imports(imports: Sequence[Done], windows: Sequence[Mapping[str, Any]]) -> Verdict:
+    """Every shard done, none dead, and in the last import nothing rejected."""
+    reports = [report for done in imports for report in done.reports.values()]
+    unfinished = [json.dumps(each["shards"]) for each in (*reports, *windows) if set(each["shards"]) != {"done"}]
+    rejected = sum(report["rejected"] for report in imports[-1].reports.values())
     found = "; then ".join(
-        f"{done.seconds:.0f} s, {sum(done.report['shards'].values())} shards, {done.report['added']:,} added,"
-        f" {done.report['changed']:,} changed, {done.report['removed']:,} removed"
-        for done in (first, second)
+        f"{done.seconds:.0f} s: "
+        + ", ".join(
+            f"{sum(report[what] for report in done.reports.values()):,} {what}"
+            for what in ("added", "changed", "removed")
+        )
+        for done in imports
     )
-    figures = {"seconds": first.seconds, "seconds_again": second.seconds}
-    return Verdict("every shard is done", kept, found, figures, [] if kept else [json.dumps(shards)])
+    return Verdict(
+        "every shard is done",
+        not unfinished and not rejected,
+        f"{found}; {len(windows)} imports of windows",
+        {"windows": len(windows), "rejected": rejected, "requests": sum(each["requests"] for each in reports)},
+        unfinished[:_EXAMPLES],
+    )
 
 
 def check_workers(logs: Sequence[Path], deserters: Sequence[str]) -> Verdict:

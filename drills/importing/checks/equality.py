@@ -32,7 +32,7 @@ def check_equality(provider_export: Path, place_export: Path) -> Verdict:
     compared = 0
     with ExportedPlaces(place_export) as exported:
         found.doubled += exported.doubled
-        left = exported.ids()
+        left = {each for each in exported.ids() if each.startswith("ocm:")}
         for record, country in _records(provider_export):
             external_id = f"ocm:{record['ID']}"
             left.discard(external_id)

@@ -6,12 +6,14 @@ from typing import Literal
 
 import msgspec
 
+from drills.importing.provider import Absence
 from drills.importing.verdicts import Verdict
 from drills.importing.versions import Known
 from waypost.places.events import PLACES_CHANGED, PlacesChanged
 from waypost.scaling.events.event import Event
 
 _EXAMPLES = 5
+_NO_ID = 1 << 62
 What = Literal["added", "changed", "removed"]
 _changes = msgspec.json.Decoder(PlacesChanged)
 
@@ -33,6 +35,31 @@ def check_events(events: Sequence[Event], known: Mapping[str, Known]) -> Verdict
         f" {len(wrong)} places differ",
         {"events": len(events), "changes": changes, "places": alive, "wrong": len(wrong)},
         wrong[:_EXAMPLES],
+    )
+
+
+def check_removals(events: Sequence[Event], absences: Sequence[Absence]) -> Verdict:
+    """No provider brings a place back that it had deleted: what was removed and is there again was never gone.
+
+    But a provider that was away begins again to count after the highest id that it has.
+    """
+    told = _by_place(event for event in events if event.name == PLACES_CHANGED)
+    reused = min((absence.highest_id for absence in absences), default=_NO_ID)
+    removed = wrong = 0
+    examples: list[str] = []
+    for external_id, changes in told.items():
+        kinds = [what for _, what in sorted(changes)]
+        removed += "removed" in kinds
+        source, _, number = external_id.partition(":")
+        if kinds.count("added") > 1 and not (source == "ocm" and int(number) > reused):
+            wrong += 1
+            examples.append(f"{external_id}: {', '.join(kinds)}")
+    return Verdict(
+        "only what is gone is removed",
+        not wrong and removed > 0,
+        f"{removed:,} places were removed, {wrong} of them although they were still there",
+        {"removed": removed, "wrong": wrong},
+        examples[:_EXAMPLES],
     )
 
 

@@ -1,4 +1,4 @@
-"""A request is asked twice only if whoever asked it first was killed or stopped with it in its hands."""
+"""A request is asked twice only if whoever asked it first was killed, stopped or left by its store with it in hand."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ _EXAMPLES = 5
 
 def check_waste(requests: Sequence[Request], mishaps: Sequence[Mishap], imports: Sequence[Done]) -> Verdict:
     """Within an import each page has a question of its own. Once it was answered in full, it has no reason to be asked
-    again but that the page was never committed: because its worker was killed, or stopped until its lease was over.
+    again but that the page was never committed: because its worker was killed, or stopped until its lease was over,
+    or because its store was gone.
 
     The jobs that a worker held at that moment say which question each of them had asked, or was about to.
     """
@@ -34,24 +35,12 @@ def check_waste(requests: Sequence[Request], mishaps: Sequence[Mishap], imports:
     in_flight = sum(len(mishap.held) for mishap in mishaps)
     kills, stops = (sum(mishap.kind == kind for mishap in mishaps) for kind in ("kill", "stop"))
     return Verdict(
-        "no request is wasted but those in flight at a kill or stop",
+        "no request is wasted but those in flight at a kill, a stop or the end of the store",
         not unexplained and repeats <= in_flight,
         f"{pages:,} pages answered, {repeats} of them again; {kills} kills and {stops} stops hit {in_flight} jobs;"
         f" {len(unexplained)} repeats unexplained",
         {"pages": pages, "repeats": repeats, "in_flight": in_flight, "kills": kills, "stops": stops},
         unexplained[:_EXAMPLES],
-    )
-
-
-def check_overtaking(mishaps: Sequence[Mishap]) -> Verdict:
-    """What was tried: stopped workers came back to jobs that were somebody else's."""
-    stopped = [mishap for mishap in mishaps if mishap.kind == "stop"]
-    overtaken = sum(mishap.overtaken for mishap in stopped)
-    return Verdict(
-        "stopped workers were overtaken, or nothing was tried",
-        overtaken > 0,
-        f"{overtaken} of {sum(len(mishap.held) for mishap in stopped)} jobs in {len(stopped)} stops",
-        {"overtaken": overtaken},
     )
 
 

@@ -4,23 +4,24 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from waypost.adapters.pass_outcomes import Outcome
 from waypost.importing.pages import Committed, Writing
-from waypost.importing.source import Page
 from waypost.scaling.jobs.job import Lease
 from waypost.scaling.jobs.store import JobStore
 
 
-async def tell(jobs: JobStore, lease: Lease, page: Page, writing: Writing, changes: Counter[str]) -> Committed:
+async def tell(jobs: JobStore, lease: Lease, writing: Writing, outcome: Outcome, following: str | None) -> Committed:
     """The job store follows what was committed. A kill before that loses counters at most: the next holder begins where
     the place store says, and goes on with a split that was not told.
     """
     total = Counter(writing.counted)
-    total.update(changes)
-    if writing.parts:
-        await jobs.split(lease, writing.parts, counted=total)
+    total.update(outcome.counted)
+    is_split = outcome.is_over and bool(outcome.state.parts)
+    if is_split:
+        await jobs.split(lease, outcome.state.parts, counted=total)
     else:
-        await jobs.checkpoint(lease, cursor=page.cursor, counted=total)
-    return Committed(changes, ended=bool(writing.parts))
+        await jobs.checkpoint(lease, cursor=outcome.cursor(following), counted=total)
+    return outcome.committed(ended=is_split)
 
 
 class ShardEnd(NamedTuple):

@@ -1,14 +1,16 @@
 """A page as the rows that stores write, made before the transaction, in which others may be waiting for us."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 import xxhash
 
+from waypost.adapters.json_values import by_value
 from waypost.importing.pages import Writing
-from waypost.importing.source import Page, Remembered
+from waypost.importing.source import Fetched, Page, Reject, Remembered
 from waypost.places.events import PlacesChanged, Versioned
 from waypost.places.place import place_id_bytes
 
@@ -29,61 +31,117 @@ class RejectRow(NamedTuple):
     external_id: str | None
 
 
+class _Repeat(NamedTuple):
+    """A record with the id of an earlier one; both by their places in the page."""
+
+    fetched: Fetched
+    at: int
+    first: int
+
+
 class PageRows:
-    """Of several records for one place the last counts, and of several equal rejects the first."""
+    """Of several records for one place the first counts, and of several equal rejects too."""
 
     def __init__(self, page: Page, writing: Writing) -> None:
-        last = {fetched.place.external_id: fetched for fetched in page.fetched}
-        # A place that moves to another area has changed, even when nothing else about it has.
+        self._page = page
+        self._first: dict[str, int] = {}
+        self._again: list[_Repeat] = []
+        for index, fetched in enumerate(page.fetched):
+            first = self._first.setdefault(fetched.place.external_id, index)
+            if first != index:
+                self._again.append(_Repeat(fetched, index, first))
         area = writing.extent.area.encode() + b"\n"
-        self.places: list[PlaceRow] = []
-        for external_id in sorted(last):
-            fetched = last[external_id]
-            place = msgspec.json.encode(fetched.place)
-            digest = xxhash.xxh3_128(area)
-            digest.update(place)
-            digest.update(b"\n")
-            digest.update(fetched.record)
-            self.places.append(
-                PlaceRow(
-                    external_id,
-                    place_id_bytes(external_id),
-                    place.decode(),
-                    fetched.record,
-                    digest.digest(),
-                    fetched.number,
-                )
-            )
-        once = {xxhash.xxh3_128_digest(reject.record): reject for reject in reversed(page.rejects)}
+        self._places = [_place_row(page.fetched[self._first[each]], area) for each in sorted(self._first)]
+        rejected = (reject.external_id for reject in page.rejects if reject.external_id)
+        # Whatever the page has, understood or not, is still there.
+        self.seen = list(dict.fromkeys([*self._first, *rejected, *page.still]))
+        self.still = list(page.still)
+
+    def marks(self, before: int) -> dict[str, int]:
+        """Where in the pass each id was seen, after so many records; negative for those that were not understood."""
+        marks = {reject.external_id: -1 for reject in self._page.rejects if reject.external_id}
+        marks |= {external_id: before + index for index, external_id in enumerate(self.still, start=1)}
+        marks |= {external_id: self._position(index, before) for external_id, index in self._first.items()}
+        return marks
+
+    def settled(self, before: int, known: Mapping[str, int]) -> "SettledRows":
+        """Without what the pass has `known` before, by where it was seen first, after so many records."""
+        again = [
+            _Repeat(self._page.fetched[self._first[each]], self._first[each], -1)
+            for each in known
+            if each in self._first
+        ]
+        rejects = list(self._page.rejects)
+        for repeat in sorted([*self._again, *again], key=lambda repeat: repeat.at):
+            external_id = repeat.fetched.place.external_id
+            first = known.get(external_id) or self._position(repeat.first, before)
+            rejects.append(_repeated(repeat.fetched, self._position(repeat.at, before), first))
+        places = [row for row in self._places if row.external_id not in known]
+        return SettledRows(places, rejects, len(places) + len(self.still))
+
+    def _position(self, index: int, before: int) -> int:
+        """A list at rest numbers its records itself."""
+        return self._page.fetched[index].number if self._page.at_rest else before + index + 1
+
+
+class SettledRows:
+    """What a page really brings: every place once."""
+
+    def __init__(self, places: list[PlaceRow], rejects: Sequence[Reject], accepted: int) -> None:
+        self.places = places
+        once = {xxhash.xxh3_128_digest(reject.record): reject for reject in reversed(rejects)}
         self.rejects = [
             RejectRow(digest, reject.record, reject.reason, reject.external_id) for digest, reject in once.items()
         ]
-        # Whatever the page has, understood or not, is still there.
-        self.seen = [*last, *(reject.external_id for reject in page.rejects if reject.external_id), *page.still]
-        self.still = list(page.still)
-        self._fetched, self._rejected = len(page.fetched) + len(page.still), len(page.rejects)
+        self.accepted, self.rejected = accepted, len(rejects)
 
     def count(self, changes: PlacesChanged) -> Counter[str]:
         added, changed = len(changes.added), len(changes.changed)
         return Counter(
             added=added,
             changed=changed,
-            unchanged=self._fetched - added - changed,
+            unchanged=self.accepted - added - changed,
             removed=len(changes.removed),
-            rejected=self._rejected,
+            rejected=self.rejected,
         )
 
 
-def remembered(page: Page) -> bytes | None:
+def _place_row(fetched: Fetched, area: bytes) -> PlaceRow:
+    external_id, place = fetched.place.external_id, msgspec.json.encode(fetched.place)
+    # A place that moves to another area has changed, even when nothing else about it has.
+    digest = xxhash.xxh3_128(area)
+    # Numbers in it that are the source's own are spelt as they came.
+    digest.update(by_value(place) if fetched.place.attributes.extra else place)
+    digest.update(b"\n")
+    digest.update(by_value(fetched.record))
+    return PlaceRow(
+        external_id, place_id_bytes(external_id), place.decode(), fetched.record, digest.digest(), fetched.number
+    )
+
+
+def _repeated(fetched: Fetched, position: int, first: int) -> Reject:
+    external_id = fetched.place.external_id
+    reason = f"record {position} has the same id as record {first}, {external_id}; the first stays"
+    return Reject(fetched.record, reason, external_id)
+
+
+def moved_by(known: Mapping[str, int], page: Page) -> str | None:
+    """Why a list has moved while it was read, if ids that the pass had known came again."""
+    if not known or page.at_rest:
+        return None
+    return f"{min(known)} came twice, so that the list moved while it was read"
+
+
+def remembered(page: Page, rows: SettledRows) -> bytes | None:
     """What is kept of an answer that has a name; nothing of one that we do not understand in full."""
-    if page.etag is None or page.rejects or page.truncated:
+    if page.etag is None or rows.rejected or page.truncated:
         return None
     ids = page.still or tuple(fetched.place.external_id for fetched in page.fetched)
     return msgspec.json.encode(Remembered(page.etag, ids, page.cursor, page.last, page.covers))
 
 
-def recall(answer: str | bytes) -> Remembered:
-    return msgspec.json.decode(answer, type=Remembered)
+def recall(answer: str | bytes, requested_at: datetime) -> Remembered:
+    return msgspec.structs.replace(msgspec.json.decode(answer, type=Remembered), requested_at=requested_at)
 
 
 def versioned(rows: Sequence[tuple[str, int]]) -> list[Versioned]:

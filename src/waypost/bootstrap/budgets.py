@@ -8,7 +8,7 @@ from waypost.bootstrap.databases import SQLITE, extra, open_postgres, open_redis
 from waypost.scaling.ratelimit.budget import Budget, BudgetStore
 from waypost.scaling.ratelimit.records import RecordBudgetStore
 from waypost.scaling.ratelimit.shared import SharedBudget
-from waypost.settings import Settings, StorageSettings, is_mongodb
+from waypost.settings import REDIS_SCHEMES, Settings, StorageSettings, is_mongodb
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("budget")
@@ -38,7 +38,7 @@ def _budget_url(storage: StorageSettings) -> str:
 async def _open_budget_store(url: str, *, must_exist: bool) -> AsyncIterator[BudgetStore]:
     async with AsyncExitStack() as stack:
         match url.partition(":")[0]:
-            case "redis" | "rediss":
+            case scheme if scheme in REDIS_SCHEMES:
                 with extra("redis"):
                     from waypost.adapters.redis.budget import RedisBudgetStore
                 yield RedisBudgetStore(await open_redis(url, stack))

@@ -9,7 +9,7 @@ from waypost.bootstrap.databases import extra, open_mongo, open_postgres, open_r
 from waypost.importing.pages import PageStore
 from waypost.kernel.configuration import SettingError
 from waypost.scaling.jobs.store import JobStore
-from waypost.settings import Settings
+from waypost.settings import REDIS_SCHEMES, Settings
 
 
 class _ApartPageStore(PageStore, Protocol):
@@ -50,7 +50,7 @@ async def open_job_store(url: str, *, migrating: bool = False) -> AsyncIterator[
                 with extra("mongodb"):
                     from waypost.adapters.mongodb.jobs import MongoJobStore
                 yield MongoJobStore(await open_mongo(url, stack, migrating=migrating))
-            case "redis" | "rediss":
+            case scheme if scheme in REDIS_SCHEMES:
                 with extra("redis"):
                     from waypost.adapters.redis.jobs import RedisJobStore
                 yield RedisJobStore(await open_redis(url, stack))

@@ -24,6 +24,11 @@ def print_counts(report: "Report") -> None:
     )
     shards = ", ".join(f"{count} {status}" for status, count in report.shards.items())
     click.echo(f"shards: {shards}; requests: {report.requests}, {report.retries} retried, {report.refusals} refused")
+    if report.unsure:
+        click.echo(
+            f"nothing was removed from {report.unsure} shards: their lists moved while they were read, or had records"
+            " without an id; the next refresh looks again"
+        )
 
 
 def print_shards(report: "DetailedReport", most: int | None) -> None:
@@ -45,7 +50,8 @@ def print_rejects(report: "DetailedReport") -> None:
 def _shard_line(shard: "ShardReport") -> str:
     counts = f"{shard.requests:>6} requests {shard.places:>8} places"
     reason = f"  {shard.last_error_message}" if shard.status == "dead" and shard.last_error_message else ""
-    return f"{shard.status:<9} {shard.seconds:>9.1f} s {counts}  {shard.shard}{reason}"
+    unsure = "  nothing removed" if shard.unsure else ""
+    return f"{shard.status:<9} {shard.seconds:>9.1f} s {counts}  {shard.shard}{unsure}{reason}"
 
 
 def print_ended(report: "Report", scope: "Scope") -> None:

@@ -47,6 +47,12 @@ def _faults(text: str) -> Any:
     return parse_faults(text)
 
 
+def _placed(text: str) -> Any:
+    from waypost.simulator.faults import parse_placed
+
+    return parse_placed(text)
+
+
 def _seconds(text: str) -> float:
     from waypost.kernel.quantities import parse_duration
 
@@ -84,6 +90,9 @@ def _seconds(text: str) -> float:
 @click.option(
     "--faults", metavar="429=0.05,…", callback=_read(_faults), help="What goes wrong, and for which share of requests."
 )
+@click.option(
+    "--faults-at", metavar="12=429,…", callback=_read(_placed), help="What goes wrong with the 12th request, and so on."
+)
 @click.option("--latency", metavar="20ms", callback=_read(_seconds), help="Wait so long before every answer.")
 @click.option("--truncate", type=click.IntRange(1), metavar="N", help="Never send more than N records in one answer.")
 @click.option("--edits", metavar="50/s", callback=_read(_per_second), help="Edit so many places while it runs.")
@@ -111,7 +120,7 @@ def run(port: int | None, *, debug: bool, **given: Any) -> int:
         key=given["key"],
         limits=given["limits"] or (),
         ban_after=given["ban_after"],
-        faults=Faults(given["faults"] or {}, given["seed"]),
+        faults=Faults(given["faults"] or {}, given["seed"], given["faults_at"] or {}),
         latency=given["latency"] or 0.0,
         truncate=given["truncate"],
     )

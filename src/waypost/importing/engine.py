@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+
+import msgspec
 
 from waypost.importing.imports import ImportStore
-from waypost.importing.pages import PageStore, Writing
+from waypost.importing.pages import Committed, OutdatedAnswer, PageStore, Writing
+from waypost.importing.passes import ENDING
 from waypost.importing.settings import ImportingSettings
-from waypost.importing.source import EmptyPage, Page, ProviderRefused, Remembered, Source, StuckCursor
+from waypost.importing.source import BadCursor, EmptyPage, Page, ProviderRefused, Remembered, Source, StuckCursor
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import NotNow, TerminalError
 from waypost.scaling.jobs.job import Held, LeaseLost
@@ -17,6 +20,9 @@ from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import PLACES_WRITTEN
 
 log = get_logger("importing")
+
+# What can become of a record, or of a place that we had.
+CHANGES = ("added", "changed", "unchanged", "removed", "rejected")
 
 
 class PagesBound(NotNow):
@@ -76,8 +82,9 @@ class Engine:
         shard = ShardKey.parse(lease.shard)
         visit = _Visit(held, shard, await self._most_removed(shard))
         try:
-            while not await self._bring_a_page(visit):
+            while visit.held.lease.cursor != ENDING and not await self._bring_next(visit):
                 pass
+            await self._end(visit)
         finally:
             visit.note_time()
         log.debug("shard done", shard=str(shard))
@@ -90,12 +97,19 @@ class Engine:
                 return 1.0
         return self._settings.most_removed
 
-    async def _bring_a_page(self, visit: _Visit) -> bool:
-        """Ask within the budget, and commit what came; true when the shard has ended."""
+    async def _bring_next(self, visit: _Visit) -> bool:
+        try:
+            return await self._bring_a_page(visit)
+        except OutdatedAnswer:
+            # Somebody has changed what we remembered since then, so that its name says nothing.
+            return await self._bring_a_page(visit, remembering=False)
+
+    async def _bring_a_page(self, visit: _Visit, *, remembering: bool = True) -> bool:
+        """Ask within the budget, and commit what came; true when the shard is read to its end."""
         held, shard = visit.held, visit.shard
         await held.keep()
         question = self._source.question(shard, held.lease.cursor)
-        known = await self._pages.remembered(question) if question else None
+        known = await self._pages.remembered(question) if question and remembering else None
         now, read_at = await self._pages.now(), monotonic()
         await self._wait_for_turn(held)
         # Nothing is asked of the store between the turn and the request: it may be slow, and the turn does not wait.
@@ -106,22 +120,34 @@ class Engine:
         is_enough = visit.pages >= self._settings.max_pages and not page.last
         parts = self._parts(shard, page) if page.truncated or is_enough else ()
         visit.note_time()
-        writing = Writing(
-            requested_at=requested_at,
-            counted=held.counted,
-            extent=self._source.extent(shard),
+        writing = msgspec.structs.replace(
+            self._writing(visit, requested_at),
             question=question,
+            known_at=known.requested_at if known and page.still else None,
             parts=[str(part) for part in parts],
-            most_removed=visit.most_removed,
         )
-        committed = await self._pages.commit(held.lease, page, writing)
-        held.progressed(page.cursor)
-        held.ended = committed.ended
-        for change, count in committed.changes.items():
-            PLACES_WRITTEN.labels(change).inc(count)
+        _note(visit, await self._pages.commit(held.lease, page, writing), page.cursor)
         if is_enough and not parts:
             raise PagesBound(f"{shard}: {visit.pages} pages in a row (import.max_pages)", retry_in=0.0)
         return page.last or bool(parts)
+
+    async def _end(self, visit: _Visit) -> None:
+        """What is gone is removed in commits of bounded size; nobody is asked for anything."""
+        held = visit.held
+        while held.lease.cursor == ENDING:
+            await held.keep()
+            visit.note_time()
+            writing = self._writing(visit, await self._pages.now())
+            _note(visit, await self._pages.go_on(held.lease, writing), None)
+
+    def _writing(self, visit: _Visit, requested_at: datetime) -> Writing:
+        return Writing(
+            requested_at=requested_at,
+            counted=visit.held.counted,
+            extent=self._source.extent(visit.shard),
+            most_removed=visit.most_removed,
+            most_rejected=self._settings.most_rejected,
+        )
 
     async def _wait_for_turn(self, held: Held) -> None:
         if key := self._source.budget_key:
@@ -156,8 +182,22 @@ class Engine:
         return parts
 
 
+def _note(visit: _Visit, committed: Committed, following: str | None) -> None:
+    """A commit went through. Raises why the shard must not end, if that is so."""
+    visit.held.progressed(ENDING if committed.more else following)
+    visit.held.ended = committed.ended
+    for change in CHANGES:
+        PLACES_WRITTEN.labels(change).inc(committed.changes.get(change, 0))
+    if committed.unsure:
+        log.warning("nothing was removed", shard=str(visit.shard), why=committed.unsure)
+    if committed.refused:
+        raise committed.refused
+
+
 def _refuse_endless(visit: _Visit, page: Page) -> None:
     """A page must lead on, or the shard would never end."""
+    if page.cursor and page.cursor.startswith(ENDING):
+        raise BadCursor(f"{visit.shard}: {page.cursor[:80]!r} cannot be a source's cursor")
     if page.last or page.truncated:
         return
     visit.cursors.add(visit.held.lease.cursor)

@@ -34,7 +34,9 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What an import did; `shards` counts them by status."""
+    """What an import did; `shards` counts them by status, and `unsure` those of which nothing was removed, because they
+    were not read as one still list.
+    """
 
     id: str
     added: int
@@ -42,6 +44,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     unchanged: int
     removed: int
     rejected: int
+    unsure: int
     requests: int
     retries: int
     refusals: int
@@ -63,6 +66,7 @@ class ShardReport(msgspec.Struct, frozen=True, kw_only=True):
     unchanged: int
     removed: int
     rejected: int
+    unsure: int
     last_error_code: str | None
     last_error_message: str | None
 
@@ -158,6 +162,7 @@ def report(import_id: str, tally: Tally, seconds: float) -> Report:
         unchanged=counted.get("unchanged", 0),
         removed=counted.get("removed", 0),
         rejected=counted.get("rejected", 0),
+        unsure=counted.get("unsure", 0),
         requests=counted.get("requests", 0),
         retries=counted.get("retries", 0),
         refusals=counted.get("refusals", 0),
@@ -186,6 +191,7 @@ def _shard_report(job: Job, status: str) -> ShardReport:
         unchanged=counted.get("unchanged", 0),
         removed=counted.get("removed", 0),
         rejected=counted.get("rejected", 0),
+        unsure=counted.get("unsure", 0),
         last_error_code=job.last_error_code,
         last_error_message=job.last_error_message,
     )

@@ -6,51 +6,58 @@ from typing import Protocol
 
 import msgspec
 
+from waypost.importing.passes import ROOM
 from waypost.importing.source import Extent, Page, Remembered
-from waypost.kernel.errors import TerminalError
+from waypost.kernel.errors import TerminalError, TransientError
 from waypost.scaling.jobs.job import Lease
 from waypost.scaling.jobs.shards import ShardKey
 
 PERIODS = ("full", "refresh", "window")
-# So few may go from a shard without anybody being asked, whatever share of it they are.
-FEW = 20
 
 
-class MassDelete(TerminalError):
-    """More places would go than a provider usually deletes; most likely it has lost them itself.
+class OutdatedAnswer(TransientError):
+    """The provider says that its answer is what it was; but what we remember of it is no longer what we hold."""
 
-    What to do about it is part of the message: that is what a job keeps of its failure.
-    """
-
-    slug = "mass-delete"
+    slug = "outdated-answer"
 
 
 class Committed(msgspec.Struct, frozen=True):
-    """What a page changed: how many places were added, changed, unchanged, removed and rejected; and whether it ended
+    """What a commit changed: how many places were added, changed, unchanged, removed and rejected; and whether it ended
     the job.
 
-    Where jobs are kept apart from places, the commit cannot end the job, and the worker acknowledges it instead.
+    Where jobs are kept apart from places, the commit cannot end the job, and the worker acknowledges it instead. With
+    `more` the shard is read to its end, and there is more to do before it is over. `refused` is why it is not allowed
+    to end; what was committed stays, and the shard begins again if somebody revives it. `unsure` is why nothing was
+    removed.
     """
 
     changes: Mapping[str, int]
     ended: bool
+    more: bool = False
+    refused: TerminalError | None = None
+    unsure: str | None = None
 
 
 class Writing(msgspec.Struct, frozen=True, kw_only=True):
     """What a commit needs to know beside the page.
 
     `requested_at` is the store's time at which its request was sent, and `counted` what the worker has counted since
-    its last write. The answer to `question` is remembered, if the provider has named it. With `parts` the shard ends
-    here, and these go on with what is left of it. `most_removed` is the share of the shard's places that may go without
-    a person's word.
+    its last write. The answer to `question` is remembered, if the provider has named it; `known_at` is when the answer
+    was asked for that the provider says is still the same. With `parts` the shard ends here, and these go on with what
+    is left of it. `most_removed` is the share of the shard's places that may go without a person's word, and
+    `most_rejected` the share of its records that may be rejected. A commit looks through `room` rows at most to find
+    what is gone.
     """
 
     requested_at: datetime
     counted: Mapping[str, int]
     extent: Extent
     question: str | None = None
+    known_at: datetime | None = None
     parts: Sequence[str] = ()
     most_removed: float = 1.0
+    most_rejected: float = 1.0
+    room: int = ROOM
 
 
 class PageStore(Protocol):
@@ -78,24 +85,19 @@ class PageStore(Protocol):
         ...
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
-        """Write a page and move the cursor; a last page, or one with parts, also ends the shard.
+        """Write a page and move the cursor; after a last page, or one with parts, the shard ends.
 
-        Unchanged places write nothing, and what a later request has brought is not overwritten. What the page covers
-        and lacks is remembered, and removed when the shard ends; all of that is forgotten when a record tells no id,
-        for it may be one of the missing. Places that were added, changed and removed are
-        listed in one event. Raises LeaseLost, and MassDelete when too many would go.
+        Unchanged places write nothing, and what a later request has brought is not overwritten. Of records with the
+        same id, the first of the pass counts, and the others are rejected. What the pass covers and lacks is removed
+        when the shard ends, unless a record told no id, for it may be one of the missing, or the list moved while it
+        was read. Places that were added, changed and removed are listed in one event. Raises LeaseLost and
+        OutdatedAnswer.
         """
         ...
 
-
-def refuse_mass_delete(shard: str, writing: Writing, *, going: int, held: int) -> None:
-    """`going` of the `held` places would be removed."""
-    if going > FEW and going > held * writing.most_removed:
-        raise MassDelete(
-            f"{shard}: the provider no longer has {going} of the {held} places that we hold there, which is more than"
-            f" {writing.most_removed:.0%} (import.most_removed); look at the provider, and if it is right:"
-            " waypost import run … --refresh --allow-mass-delete"
-        )
+    async def go_on(self, lease: Lease, writing: Writing) -> Committed:
+        """The next bounded step towards the end of a shard that is read, with the cursor ENDING. Raises LeaseLost."""
+        ...
 
 
 def rivals(shard: str) -> tuple[str, str]:

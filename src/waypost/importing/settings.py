@@ -29,3 +29,9 @@ class ImportingSettings:
         parse=parse_share,
         explain="share of a shard's places that a refresh removes without --allow-mass-delete",
     )
+    most_rejected: float = setting(
+        "import.most_rejected",
+        "20%",
+        parse=parse_share,
+        explain="share of a shard's records that may be rejected before it fails",
+    )

@@ -126,13 +126,16 @@ class Reject(msgspec.Struct, frozen=True):
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """An answer that the provider has named (its ETag), and what it was: nothing of it has changed here since."""
+    """An answer that the provider has named (its ETag), what it was, and when it was asked for: nothing of it has
+    changed here since.
+    """
 
     etag: str
     external_ids: tuple[str, ...]
     cursor: str | None
     last: bool
     covers: IdRange | None
+    requested_at: datetime | None = None
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -145,6 +148,14 @@ class Page(msgspec.Struct, frozen=True):
 
     `etag` is the provider's name for this answer. When it says that nothing has changed since it had that name, the
     page has nothing but the ids that are `still` as they were.
+
+    `moved` says why the pages so far are not those of one list, in words for people ("the total changed from 30 to 31
+    while it was read"): a place that is there may have slipped through between two of them, and nothing is removed when
+    the shard ends. On the last page, `certain` is false where nothing would have shown that: then a place is gone only
+    when two imports in a row have missed it.
+
+    A list that is `at_rest` cannot move, such as a file that nobody has written to; an id that comes twice in it is a
+    flaw of the list.
     """
 
     fetched: tuple[Fetched, ...]
@@ -157,6 +168,9 @@ class Page(msgspec.Struct, frozen=True):
     truncated: bool = False
     etag: str | None = None
     still: tuple[str, ...] = ()
+    moved: str | None = None
+    certain: bool = True
+    at_rest: bool = False
 
     @property
     def is_empty(self) -> bool:

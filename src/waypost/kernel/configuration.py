@@ -102,7 +102,8 @@ def settings_of(room: type) -> Iterator[tuple[str, Setting]]:
 
 def redact_url(text: str) -> str:
     """The text with any password inside a URL replaced by stars."""
-    text = re.sub(r"(\w+://[^/\s:@]*):[^\s,]*@(?=[^@\s,]*(?:[\s,]|$))", r"\1:***@", text)
+    # A comma may be in a password, stand between hosts, or begin the next URL.
+    text = re.sub(r"(\w+://[^/\s:@]*):(?:[^\s,]|,(?![\w+]+://))*@(?=[^@\s,]*(?:[\s,]|$))", r"\1:***@", text)
     return re.sub(r"([?&](?:\w*password|\w*key|\w*token|\w*secret)=)[^&\s#]*", r"\1***", text, flags=re.IGNORECASE)
 
 

@@ -5,6 +5,7 @@ import os
 import random
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from waypost.bootstrap.budgets import open_budget
 from waypost.bootstrap.jobs import open_jobs
@@ -16,7 +17,7 @@ from waypost.importing.plan import Plan, describe
 from waypost.importing.progress import Progress, measure
 from waypost.importing.source import Scope, Source
 from waypost.kernel.clock import monotonic, utc_now
-from waypost.kernel.errors import Forbidden, TerminalError
+from waypost.kernel.errors import Forbidden, StoreTrouble, TerminalError
 from waypost.kernel.ids import new_id
 from waypost.kernel.tasks import end
 from waypost.roles.crew import Crew, CrewFailed
@@ -169,10 +170,12 @@ class Importer:
         self, import_id: str, before: Tally, started: float, on_progress: OnProgress, cancelled: asyncio.Event
     ) -> None:
         while True:
-            tally = await self._stores.jobs.tally(import_id)
-            on_progress(self._measure(tally, before, started))
-            if tally.jobs.get("cancelled"):
-                cancelled.set()
+            # The workers say how long a store is waited for.
+            with suppress(StoreTrouble):
+                tally = await self._stores.jobs.tally(import_id)
+                on_progress(self._measure(tally, before, started))
+                if tally.jobs.get("cancelled"):
+                    cancelled.set()
             await asyncio.sleep(_PROGRESS_SECONDS)
 
     def _measure(self, tally: Tally, before: Tally, started: float) -> Progress:

@@ -91,7 +91,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         settings, scope = await _choose_provider(settings, wish, stack)
         stores = await stack.enter_async_context(open_stores(settings))
         # The lock says that no other `up` lives on this folder: what one of them held, nobody works on now.
-        await stores.jobs.release_owner(_owner(settings))
+        await stores.jobs.release_owner(_owner(settings), max_attempts=settings.jobs.max_attempts)
         await stores.facts.set(ADDRESS, address(sock))
 
         role, state = PlacesRole(settings), ImportState()

@@ -1,5 +1,6 @@
 """What goes wrong on purpose, and how often. The same seed gives the same faults to the same request numbers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,15 +23,17 @@ _TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Faults:
-    """Faults with the share of requests that each of them meets."""
+    """Faults with the share of requests that each of them meets, and those that certain requests meet for sure."""
 
     shares: dict[str, float] = field(default_factory=dict)
     seed: int = 0
+    # By the number of the request, from 1.
+    placed: Mapping[int, str] = field(default_factory=dict)
 
     def draw(self, number: int) -> str | None:
         """What goes wrong with the request of this number."""
-        if not self.shares:
-            return None
+        if number in self.placed or not self.shares:
+            return self.placed.get(number)
         left = throw(self.seed, number, "fault")
         for name, share in self.shares.items():
             left -= share
@@ -49,14 +52,32 @@ def parse_faults(text: str) -> dict[str, float]:
     shares: dict[str, float] = {}
     for part in text.split(","):
         name, _, share = (word.strip() for word in part.partition("="))
-        if name not in FAULTS:
-            raise ValueError(f"there is no fault {name!r}; known are {', '.join(FAULTS)}.{did_you_mean(name, FAULTS)}")
+        _refuse_unknown(name)
         if name in shares:
             raise ValueError(f"{name} is named twice")
         shares[name] = _parse_share(name, share)
     if sum(shares.values()) > 1 + _TOLERANCE:
         raise ValueError(f"the shares of all faults add up to more than 1: {text}")
     return shares
+
+
+def parse_placed(text: str) -> dict[int, str]:
+    """Faults by the number of their request, from `12=429,30=cut`."""
+    placed: dict[int, str] = {}
+    for part in text.split(","):
+        number, _, name = (word.strip() for word in part.partition("="))
+        if not (number.isascii() and number.isdigit() and int(number)):
+            raise ValueError(f"write the number of a request and what it meets, as in 12=429; this is {part!r}")
+        _refuse_unknown(name)
+        if int(number) in placed:
+            raise ValueError(f"request {number} is named twice")
+        placed[int(number)] = name
+    return placed
+
+
+def _refuse_unknown(name: str) -> None:
+    if name not in FAULTS:
+        raise ValueError(f"there is no fault {name!r}; known are {', '.join(FAULTS)}.{did_you_mean(name, FAULTS)}")
 
 
 def _parse_share(name: str, text: str) -> float:

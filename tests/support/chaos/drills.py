@@ -11,10 +11,12 @@ from pathlib import Path
 from threading import Event
 
 from support.chaos.clocks import wrong_clock
+from support.chaos.evidence import Evidence
 from support.chaos.stores import JOBS, OWN_SERVERS
 from support.chaos.workload import Worker, Workload, workload
 from support.processes import eventually
 from support.proxy import BOTH_WAYS, Proxy, Way
+from support.servers.failover import FAILOVERS, Failover
 from support.servers.private import PrivateServer
 
 _HOUR = 3600.0
@@ -73,6 +75,7 @@ def _stop(_load: Workload, worker: Worker) -> None:
 
 def _stop_before_a_commit(load: Workload, worker: Worker) -> None:
     """The first thing that it does when it goes on is to try and write a page."""
+    assert isinstance(load.evidence, Evidence)
     with load.evidence.nobody_commits():
         Event().wait(load.rng.uniform(0.1, 0.25))
         worker.running.signal(signal.SIGSTOP)
@@ -148,6 +151,27 @@ def the_store_restarts(folder: Path, backend: str, seed: int, workers: int) -> N
         load.finish()
 
 
+def another_server_takes_over(folder: Path, backend: str, seed: int, workers: int) -> None:
+    """The primary of the job store is killed for good, and a replica of it takes over."""
+    with FAILOVERS[backend]() as failover, workload(folder, failover.url, seed) as load:
+        _work_through(load, failover, workers)
+
+
+def the_whole_store_fails_over(folder: Path, backend: str, seed: int, workers: int) -> None:
+    """The same with places, jobs, budgets and events in one store."""
+    with FAILOVERS[backend]() as failover, workload(folder, "", seed, store_url=failover.url) as load:
+        _work_through(load, failover, workers)
+
+
+def _work_through(load: Workload, failover: Failover, workers: int) -> None:
+    load.start_workers(*[{}] * workers)
+    [moment] = load.moments(1)
+    load.wait_for_moment(moment)
+    failover.lose_the_primary()
+    assert load.evidence.pages() < load.expected.pages, "all was done before, so that nothing was tried"
+    load.finish()
+
+
 def _restart(server: PrivateServer) -> None:
     server.kill()
     server.start()
@@ -176,5 +200,7 @@ DRILLS: tuple[tuple[Drill, tuple[str, ...]], ...] = (
     (the_network_fails, SERVERS),
     (clocks_are_wrong, SERVERS),
     (the_store_restarts, SERVERS),
+    (another_server_takes_over, ("redis-sentinel", "redis-cluster")),
+    (the_whole_store_fails_over, ("postgres", "mongodb")),
 )
 CASES: tuple[tuple[Drill, str], ...] = tuple((drill, backend) for drill, backends in DRILLS for backend in backends)

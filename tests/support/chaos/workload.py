@@ -14,6 +14,7 @@ from threading import Event
 import httpx
 
 from support.chaos.evidence import Evidence
+from support.chaos.whole_store import StoreEvidence
 from support.processes import Processes, Running, eventually
 from support.proxy import Proxy
 from waypost.bootstrap.jobs import open_job_store
@@ -54,13 +55,20 @@ class Workload:
     """Enqueued, but nobody works on it yet."""
 
     def __init__(
-        self, processes: Processes, provider: str, way_there: str, jobs_url: str, rng: random.Random, *, lease: str
+        self,
+        processes: Processes,
+        provider: str,
+        way_there: str,
+        stores: Mapping[str, str],
+        rng: random.Random,
+        *,
+        lease: str,
     ) -> None:
-        """`way_there` is the provider's address for workers."""
+        """`way_there` is the provider's address for workers, `stores` the settings of where all is kept."""
         self.rng = rng
         self.workers: list[Worker] = []
         self._processes = processes
-        self._jobs_url = jobs_url
+        self._is_apart = "WAYPOST_JOBS" in stores
         self._provider = provider
         self._env = {
             "WAYPOST_DATA": str(processes.folder / "data"),
@@ -69,11 +77,16 @@ class Workload:
             "WAYPOST_IMPORT_PAGE_SIZE": str(_PAGE),
             "WAYPOST_LEASE": lease,
             "WAYPOST_JOBS_MAX_ATTEMPTS": "1000",
-        } | ({"WAYPOST_JOBS": jobs_url} if jobs_url else {})
+            **stores,
+        }
         self._settings = load_settings(environ=self._env)
         self.shards = asyncio.run(self._enqueue())
         self.expected = self._ask_the_provider()
-        self.evidence = Evidence(Path(self._env["WAYPOST_DATA"]) / "waypost.db", apart=bool(jobs_url))
+        self.evidence: Evidence | StoreEvidence = (
+            StoreEvidence(self._settings, _PAGE)
+            if self._settings.storage.on_server
+            else Evidence(Path(self._env["WAYPOST_DATA"]) / "waypost.db", apart=self._is_apart)
+        )
         self.evidence.start()
 
     def start_worker(self, env: Mapping[str, str] | None = None) -> Worker:
@@ -132,7 +145,7 @@ class Workload:
         self.evidence.check(dict(self.expected.cursors), self.expected.places)
         added = sum(job.counters.get("added", 0) for job in jobs)
         # Apart from the places, what a worker counted on its last page may be lost with it; nothing is counted twice.
-        assert added <= len(self.expected.places) if self._jobs_url else added == len(self.expected.places)
+        assert added <= len(self.expected.places) if self._is_apart else added == len(self.expected.places)
 
     def forget(self, worker: Worker) -> None:
         """It was killed, and nothing is expected of it any more."""
@@ -164,15 +177,17 @@ def _tells_of_a_defect(line: str) -> bool:
 
 
 @contextmanager
-def workload(folder: Path, jobs_url: str, seed: int, *, lease: str = "1s") -> Iterator[Workload]:
+def workload(folder: Path, jobs_url: str, seed: int, *, lease: str = "1s", store_url: str = "") -> Iterator[Workload]:
     """When a drill fails, its error says with which seed, and what the workers said."""
+    stores = {"WAYPOST_JOBS": jobs_url, "WAYPOST_STORE": store_url}
+    given = {name: url for name, url in stores.items() if url}
     with Processes(folder) as processes:
         provider = processes.simulator("--places", "1200")
         with Proxy(httpx.URL(provider).port or 80) as far_away:
             # So that workers are mostly met with a question asked and its answer not yet committed.
             far_away.delay(0.05)
             load = Workload(
-                processes, provider, f"http://127.0.0.1:{far_away.port}", jobs_url, random.Random(seed), lease=lease
+                processes, provider, f"http://127.0.0.1:{far_away.port}", given, random.Random(seed), lease=lease
             )
             try:
                 yield load

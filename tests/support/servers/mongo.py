@@ -39,11 +39,13 @@ def accepts_writes(port: int) -> bool:
     return bool((_asked(port, "hello") or {}).get("isWritablePrimary"))
 
 
-def initiate(port: int) -> None:
-    """Make it a replica set of one."""
-    with MongoClient[dict[str, object]](f"mongodb://127.0.0.1:{port}/?directConnection=true") as client:
-        member = {"_id": 0, "host": f"127.0.0.1:{port}"}
-        client.admin.command("replSetInitiate", {"_id": "rs0", "members": [member]})
+def initiate(*ports: int) -> None:
+    """Make it a replica set of one, or them one of several, which agree soon on another primary."""
+    with MongoClient[dict[str, object]](f"mongodb://127.0.0.1:{ports[0]}/?directConnection=true") as client:
+        members = [{"_id": number, "host": f"127.0.0.1:{port}"} for number, port in enumerate(ports)]
+        haste = {"electionTimeoutMillis": 1000, "heartbeatIntervalMillis": 200}
+        settings = {"settings": haste} if len(ports) > 1 else {}
+        client.admin.command("replSetInitiate", {"_id": "rs0", "members": members} | settings)
 
 
 def _asked(port: int, question: str) -> dict[str, object] | None:

@@ -20,6 +20,7 @@ wal_level = replica
 max_wal_senders = 5
 max_replication_slots = 5
 hot_standby = on
+wal_retrieve_retry_interval = 200ms
 """
 
 
@@ -89,13 +90,34 @@ def _start_primary(folder: Path) -> str:
     return f"postgresql://app@127.0.0.1:{port}"
 
 
-def _start_replica(folder: Path, source: str) -> str:
+def copy_cluster(folder: Path, port: int, source_port: int) -> None:
+    """A streaming replica of a running cluster in the folder, to be served on this port."""
     _own(folder)
-    port, data = free_port(), folder / "data"
-    source_port = source.rpartition(":")[2]
-    copy = ["-h", "127.0.0.1", "-p", source_port, "-U", "app", "-D", str(data), "-R", "-X", "stream", "-c", "fast"]
+    data = folder / "data"
+    copy = ["-h", "127.0.0.1", "-p", str(source_port), "-U", "app", "-D", str(data), "-R", "-X", "stream", "-c", "fast"]
     _run(_programs() / "pg_basebackup", *copy, "-C", "-S", f"replica_{port}", folder=folder)
     with (data / "postgresql.conf").open("a") as configuration:
         configuration.write(f"\nport = {port}\nunix_socket_directories = '{folder}'\n")
+
+
+def wait_for_replica(port: int) -> None:
+    """From here on the primary on this port acknowledges nothing that its replica does not have."""
+    _say(port, "alter system set synchronous_standby_names = '*'")
+    _say(port, "select pg_reload_conf()")
+
+
+def promote(folder: Path) -> None:
+    """Make the replica in the folder a primary. Returns once it takes writes."""
+    _run(_programs() / "pg_ctl", "promote", "-w", "-D", folder / "data", folder=folder)
+
+
+def _say(port: int, statement: str) -> None:
+    where = ["-h", "127.0.0.1", "-p", str(port), "-U", "app", "-d", "postgres"]
+    subprocess.run([str(_programs() / "psql"), *where, "-q", "-c", statement], check=True, capture_output=True)
+
+
+def _start_replica(folder: Path, source: str) -> str:
+    port = free_port()
+    copy_cluster(folder, port, int(source.rpartition(":")[2]))
     supervised(folder, command(folder), lambda: answers(port))
     return f"postgresql://app@127.0.0.1:{port}"

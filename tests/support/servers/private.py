@@ -52,29 +52,29 @@ class PrivateServer:
 
 @contextmanager
 def private_postgres() -> Iterator[tuple[str, PrivateServer]]:
-    with _folder() as folder:
+    with own_folder() as folder:
         port = free_port()
         postgres.make_cluster(folder, port)
-        with _running(postgres.command(folder), folder, lambda: postgres.answers(port)) as server:
+        with running(postgres.command(folder), folder, lambda: postgres.answers(port)) as server:
             yield f"postgresql://app@127.0.0.1:{port}/postgres", server
 
 
 @contextmanager
 def private_redis() -> Iterator[tuple[str, PrivateServer]]:
     """With each change on disk before it is answered: what it does otherwise is documented, and no defect."""
-    with _folder() as folder:
+    with own_folder() as folder:
         port = free_port()
         command = redis.command(port, folder, "--appendonly", "yes", "--appendfsync", "always")
-        with _running(command, folder, lambda: redis.answers(port)) as server:
+        with running(command, folder, lambda: redis.answers(port)) as server:
             yield f"redis://127.0.0.1:{port}", server
 
 
 @contextmanager
 def private_mongod() -> Iterator[tuple[str, PrivateServer]]:
-    with _folder() as folder:
+    with own_folder() as folder:
         port = free_port()
         up = mongo.answers
-        with _running(mongo.command(port, folder), folder, lambda: up(port)) as server:
+        with running(mongo.command(port, folder), folder, lambda: up(port)) as server:
             mongo.initiate(port)
             up = mongo.accepts_writes
             yield f"mongodb://127.0.0.1:{port}/chaos?replicaSet=rs0", server
@@ -83,10 +83,10 @@ def private_mongod() -> Iterator[tuple[str, PrivateServer]]:
 @contextmanager
 def private_nginx(root: Path) -> Iterator[nginx.Nginx]:
     """Serves the files in a folder."""
-    with _folder() as folder:
+    with own_folder() as folder:
         port, tls_port = free_port(), free_port()
         command = nginx.command(port, tls_port, folder, root)
-        with _running(command, folder, lambda: nginx.answers(port)):
+        with running(command, folder, lambda: nginx.answers(port)):
             yield nginx.Nginx(
                 f"http://127.0.0.1:{port}",
                 f"https://127.0.0.1:{tls_port}",
@@ -96,7 +96,7 @@ def private_nginx(root: Path) -> Iterator[nginx.Nginx]:
 
 
 @contextmanager
-def _running(command: list[str], folder: Path, is_up: Callable[[], bool]) -> Iterator[PrivateServer]:
+def running(command: list[str], folder: Path, is_up: Callable[[], bool]) -> Iterator[PrivateServer]:
     server = PrivateServer(command, folder, is_up)
     try:
         server.start()
@@ -106,7 +106,7 @@ def _running(command: list[str], folder: Path, is_up: Callable[[], bool]) -> Ite
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def own_folder() -> Iterator[Path]:
     """Short, because a socket's path must be; and readable for the user that PostgreSQL becomes."""
     with TemporaryDirectory(prefix="waypost-own-", ignore_cleanup_errors=True) as name:
         folder = Path(name)

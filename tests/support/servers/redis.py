@@ -17,6 +17,17 @@ def command(port: int, folder: Path, *options: str) -> list[str]:
     return [find_program("redis-server"), *place, "--save", "", *options]
 
 
+def sentinel_command(port: int, folder: Path, name: str, master_port: int) -> list[str]:
+    """How a sentinel is started that watches over a master; two of them decide together."""
+    own = folder / f"sentinel-{port}.conf"
+    own.write_text(
+        f"port {port}\nbind 127.0.0.1\ndir {folder}\n"
+        f"sentinel monitor {name} 127.0.0.1 {master_port} 2\n"
+        f"sentinel down-after-milliseconds {name} 1000\nsentinel failover-timeout {name} 3000\n"
+    )
+    return [find_program("redis-server"), str(own), "--sentinel"]
+
+
 def answers(port: int) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:

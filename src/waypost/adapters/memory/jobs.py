@@ -115,11 +115,15 @@ class MemoryJobStore:
             job = self.jobs[lease.job_id]
             self.jobs[job.id] = replace(job, attempts=max(0, job.attempts - 1))
 
-    async def release_owner(self, owner: str) -> int:
+    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
         with self._lock:
             left = [job for job in self.jobs.values() if job.status == "leased" and job.lease_owner == owner]
             for job in left:
-                self.jobs[job.id] = replace(job, status="pending", lease_owner=None, lease_until=None)
+                self.jobs[job.id] = (
+                    _buried(job, utc_now())
+                    if job.attempts >= max_attempts
+                    else replace(job, status="pending", lease_owner=None, lease_until=None)
+                )
             return len(left)
 
     async def raise_fences(self, above: int) -> None:
@@ -221,16 +225,7 @@ class MemoryJobStore:
     def _bury_the_exhausted(self, now: datetime, max_attempts: int) -> None:
         for job in _expired(self.jobs.values(), now):
             if job.attempts >= max_attempts:
-                self.jobs[job.id] = replace(
-                    job,
-                    status="dead",
-                    lease_owner=None,
-                    lease_until=None,
-                    finished_at=now,
-                    last_error_code="lease-expired",
-                    last_error_message="its workers stopped without a word, again and again",
-                    last_error_at=now,
-                )
+                self.jobs[job.id] = _buried(job, now)
 
     def _lease(self, job: Job, owner: str, until: datetime) -> Lease:
         self._fence += 1
@@ -293,6 +288,19 @@ def _fresh(job: NewJob, now: datetime) -> Job:
         last_error_at=None,
         created_at=now,
         finished_at=None,
+    )
+
+
+def _buried(job: Job, now: datetime) -> Job:
+    return replace(
+        job,
+        status="dead",
+        lease_owner=None,
+        lease_until=None,
+        finished_at=now,
+        last_error_code="lease-expired",
+        last_error_message="its workers stopped without a word, again and again",
+        last_error_at=now,
     )
 
 

@@ -50,13 +50,18 @@ class Claims:
             expired, due = await self._candidates(limit, max_attempts, group, taken)
             if not expired and not due:
                 return []
-            leases = []
-            if expired:
-                first = await self._take_fences(len(expired))
-                leases += await self._lease_at_once(Offer(expired, first, owner, lease, max_attempts), taken)
-            if due:
-                first = await self._take_fences(len(due))
-                leases += await self._lease(Offer(due, first, owner, lease, max_attempts), taken)
+            leases: list[Lease] = []
+            try:
+                if expired:
+                    first = await self._take_fences(len(expired))
+                    await self._lease_at_once(Offer(expired, first, owner, lease, max_attempts), leases, taken)
+                if due:
+                    first = await self._take_fences(len(due))
+                    await self._lease(Offer(due, first, owner, lease, max_attempts), leases, taken)
+            except (PyMongoError, StoreRefused):
+                # What is leased by now would be nobody's until it expires. Whoever asks next meets the error again.
+                if not leases:
+                    raise
             self._crowded = len(leases) < len(expired) + len(due)
             if self._crowded:
                 # They may have been refused because somebody with newer fences had them before.
@@ -106,7 +111,7 @@ class Claims:
         chosen = {job["_id"] for job in drawn[:room]}
         return [job["_id"] for job in found if job["_id"] in chosen]
 
-    async def _lease(self, offer: Offer, taken: list[str]) -> list[Lease]:
+    async def _lease(self, offer: Offer, leases: list[Lease], taken: list[str]) -> None:
         """The quick way for a crowd: who comes second waits for a moment, and leases what is left.
 
         But it also waits for transactions that take long, and then it looks like an update on a slow disk, which may
@@ -115,14 +120,15 @@ class Claims:
         try:
             with pymongo.timeout(_PATIENCE_SECONDS):
                 await self._jobs.update_many(offer.free, offer.leasing, hint="_id_")
-                return await self._leased(offer)
+                leases += await self._leased(offer)
+                return
         except PyMongoError as error:
             if not error.timeout and not isinstance(error, ConnectionFailure):
                 raise
-        return await self._lease_at_once(offer, taken)
+        await self._lease_at_once(offer, leases, taken)
 
-    async def _lease_at_once(self, offer: Offer, taken: list[str]) -> list[Lease]:
-        """Or not at all: those that others are just changing are added to `taken`."""
+    async def _lease_at_once(self, offer: Offer, leases: list[Lease], taken: list[str]) -> None:
+        """Or not at all: those that others are just changing are added to `taken`, the others to `leases`."""
 
         async def work(session: AsyncClientSession) -> list[Lease]:
             await self._jobs.update_many(offer.ours, extending(offer.lease), hint="_id_", session=session)
@@ -130,33 +136,39 @@ class Claims:
             return await self._leased(offer, session)
 
         try:
-            return await self._database.transaction(work, waiting=False)
+            leases += await self._database.transaction(work, waiting=False)
         except Taken:
             if len(offer.ids) == 1:
                 taken += offer.ids
-                return []
-        return [lease for half in offer.halves for lease in await self._lease_at_once(half, taken)]
+                return
+            for half in offer.halves:
+                await self._lease_at_once(half, leases, taken)
 
     async def _leased(self, offer: Offer, session: AsyncClientSession | None = None) -> list[Lease]:
         found = self._jobs.find(offer.ours, LEASE_FIELDS, hint="_id_", session=session)
         return [to_lease(job) async for job in found]
 
-    def forget_fences(self) -> None:
-        """Those reserved may be too low now."""
-        self._fences = range(0)
-
     async def _take_fences(self, count: int) -> int:
         """The first of so many fences that no lease has had; those that stay unused are skipped for ever."""
-        if len(self._fences) < count:
+        if len(self._fences) < count or not await self._are_ours(self._fences):
             block = max(count, _BLOCK)
-            counter = await self._counters.find_one_and_update(
-                {"_id": "fence"}, {"$inc": {"last": block}}, return_document=ReturnDocument.AFTER
-            )
-            if counter is None:
-                # Starting again at 1 would make old fences current.
-                raise StoreRefused(
-                    "the counter of fences is gone from the store", next_step="restore the store from a backup"
+            counter = _present(
+                await self._counters.find_one_and_update(
+                    {"_id": "fence"}, {"$inc": {"last": block}}, return_document=ReturnDocument.AFTER
                 )
+            )
             self._fences = range(int(counter["last"]) - block + 1, int(counter["last"]) + 1)
         first, self._fences = self._fences[0], self._fences[count:]
         return first
+
+    async def _are_ours(self, fences: range) -> bool:
+        """Not when another process has raised them since, nor when the store was restored from before we took them."""
+        counter = _present(await self._counters.find_one({"_id": "fence"}))
+        return bool(counter.get("floor", 0) < fences[0] and fences[-1] <= counter["last"])
+
+
+def _present(counter: Document | None) -> Document:
+    if counter is None:
+        # Starting again at 1 would make old fences current.
+        raise StoreRefused("the counter of fences is gone from the store", next_step="restore the store from a backup")
+    return counter

@@ -26,7 +26,43 @@ _WRITE_CONFLICT = 112
 _DUPLICATE_KEY = 11000
 _OUT_OF_DISK_SPACE = 14031
 _REFUSALS = {13, 18}  # Unauthorized, AuthenticationFailed
-_NOT_SERVING = {91, 189, 11600, 11602}  # shutting down or stepping down; after a write, it may be rolled back
+_TOO_LARGE_FOR_CACHE = 388
+# The server, or one it needs, is away, starting, stopping, or the primary no more. After a write, what was written may
+# be rolled back; after a read, the rest of the answer is not to be had.
+_NOT_SERVING = {
+    6,  # HostUnreachable
+    7,  # HostNotFound
+    43,  # CursorNotFound
+    64,  # WriteConcernFailed
+    89,  # NetworkTimeout
+    91,  # ShutdownInProgress
+    100,  # UnsatisfiableWriteConcern
+    133,  # FailedToSatisfyReadPreference
+    134,  # ReadConcernMajorityNotAvailableYet
+    189,  # PrimarySteppedDown
+    202,  # NetworkInterfaceExceededTimeLimit
+    237,  # CursorKilled
+    9001,  # SocketException
+    10058,  # LegacyNotPrimary
+    10107,  # NotWritablePrimary
+    11600,  # InterruptedAtShutdown
+    11601,  # Interrupted
+    11602,  # InterruptedDueToReplStateChange
+    13388,  # StaleConfig
+    13435,  # NotPrimaryNoSecondaryOk
+    13436,  # NotPrimaryOrSecondary
+}
+_CONTENDED = {
+    24,  # LockTimeout
+    46,  # LockBusy
+    112,  # WriteConflict
+    175,  # QueryPlanKilled
+    244,  # TransactionAborted
+    251,  # NoSuchTransaction
+    262,  # ExceededTimeLimit
+    290,  # TransactionExceededLifetimeLimitSeconds
+    11000,  # DuplicateKey
+}
 
 
 def at_the_border(
@@ -60,18 +96,40 @@ def translate(error: PyMongoError) -> WaypostError | None:
     codes = codes_of(error)
     if isinstance(error, ConfigurationError):
         return bad_url(said)
-    is_unknown = error.has_error_label("UnknownTransactionCommitResult")
-    if isinstance(error, ConnectionFailure | WriteConcernError) or error.timeout or is_unknown or codes & _NOT_SERVING:
+    return _for_want_of_room(codes, said) or _for_now(error, codes, said)
+
+
+def _for_want_of_room(codes: set[int], said: str) -> WaypostError | None:
+    if _TOO_LARGE_FOR_CACHE in codes:
+        return StoreBusy(
+            f"MongoDB's memory is too small for one transaction: {said}",
+            next_step="give it more (storage.wiredTiger.engineConfig.cacheSizeGB), or lower import.max_pages",
+        )
+    if _OUT_OF_DISK_SPACE in codes:
+        return StoreFull("MongoDB's disk is full", next_step="free some space on the server, then try again")
+    return None
+
+
+def _for_now(error: PyMongoError, codes: set[int], said: str) -> WaypostError | None:
+    if _is_away(error, codes):
         return StoreAway(f"MongoDB does not answer: {said}")
     if codes & _REFUSALS:
         return StoreRefused(
             f"MongoDB refuses us: {said}", next_step="check user, password and rights in the store's URL"
         )
-    if _OUT_OF_DISK_SPACE in codes:
-        return StoreFull("MongoDB's disk is full", next_step="free some space on the server, then try again")
-    if error.has_error_label("TransientTransactionError") or _DUPLICATE_KEY in codes:
+    if error.has_error_label("TransientTransactionError") or codes & _CONTENDED:
         return StoreBusy(f"others kept changing the same: {said}")
     return None
+
+
+def _is_away(error: PyMongoError, codes: set[int]) -> bool:
+    labels = ("UnknownTransactionCommitResult", "RetryableWriteError")
+    return (
+        isinstance(error, ConnectionFailure | WriteConcernError)
+        or error.timeout
+        or any(map(error.has_error_label, labels))
+        or bool(codes & _NOT_SERVING)
+    )
 
 
 def bad_url(said: str) -> SettingError:

@@ -14,6 +14,7 @@ from waypost.adapters.mongodb.database import Document, MongoDatabase, Taken
 from waypost.adapters.mongodb.documents import (
     NO_LEASE,
     all_held,
+    burying,
     cancellable,
     cancelling,
     counting,
@@ -163,14 +164,15 @@ class MongoJobStore:
         await self.change(lease, ending("pending", counted, delay=delay, attempts=forgiven))
 
     @at_the_border(_QUICK)
-    async def release_owner(self, owner: str) -> int:
+    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
         left = {"status": "leased", "lease_owner": owner}
-        return (await self._jobs.update_many(left, {"$set": {**NO_LEASE, "status": "pending"}})).modified_count
+        buried = await self._jobs.update_many({**left, "attempts": {"$gte": max_attempts}}, burying())
+        released = await self._jobs.update_many(left, {"$set": {**NO_LEASE, "status": "pending"}})
+        return buried.modified_count + released.modified_count
 
     @at_the_border(_QUICK)
     async def raise_fences(self, above: int) -> None:
-        await self._database.counters.update_one({"_id": "fence"}, {"$max": {"last": above}})
-        self._claims.forget_fences()
+        await self._database.counters.update_one({"_id": "fence"}, {"$max": {"last": above, "floor": above}})
 
     @at_the_border(_LONG)
     async def revive(self, shards: Collection[str] | None = None) -> int:
@@ -188,6 +190,8 @@ class MongoJobStore:
 
     @at_the_border(_LONG)
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+        # A key that is enqueued anew has no fence to compare with: blocks reserved before now must not be used for it.
+        await self._database.counters.update_one({"_id": "fence"}, [{"$set": {"floor": "$last"}}])
         before = await self._database.now() - timedelta(seconds=older_than)
         return sum([await self._prune(status, before) for status in statuses])
 

@@ -9,18 +9,24 @@ from collections import Counter
 from datetime import datetime
 from typing import NamedTuple
 
+import msgspec
 from bson.binary import UUID_SUBTYPE, Binary
 from pymongo import InsertOne, ReplaceOne, UpdateOne
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.asynchronous.collection import AsyncCollection
 
 from waypost.adapters.mongodb.database import Document, MongoDatabase
-from waypost.adapters.mongodb.missing import Missing
 from waypost.adapters.mongodb.moments import to_us
-from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, remembered, versioned
-from waypost.importing.pages import Writing, rivals
+from waypost.adapters.mongodb.page_ending import PageEnding
+from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, SettledRows, moved_by, remembered, versioned
+from waypost.adapters.pass_outcomes import Outcome, decode_pass, encode_pass, finished, refused
+from waypost.importing.pages import OutdatedAnswer, Writing, rivals
+from waypost.importing.passes import Gap, Pass
+from waypost.importing.refusals import too_many_rejected
 from waypost.importing.source import Page
+from waypost.kernel.errors import TerminalError
 from waypost.places.events import PlacesChanged, places_changed
+from waypost.scaling.jobs.job import Lease
 
 _KNOWN = {"content_hash": 1, "requested_at": 1, "removed_at": 1, "area": 1, "version": 1}
 
@@ -43,7 +49,7 @@ class PageWriting:
         self,
         database: MongoDatabase,
         session: AsyncClientSession,
-        shard: str,
+        lease: Lease,
         writing: Writing,
         *,
         now: datetime,
@@ -51,36 +57,64 @@ class PageWriting:
     ) -> None:
         self._database = database.database
         self._session = session
-        self._shard = shard
+        self._lease = lease
+        self._shard = lease.shard
         self._writing = writing
         self._requested_at = to_us(writing.requested_at)
         self._moment, self._now = now, to_us(now)
         self._busy = busy
-        self._missing = Missing(database, session, shard, writing)
+        self._ending = PageEnding(database, session, lease.shard, writing, self._now)
 
-    async def write(self, page: Page, rows: PageRows) -> Counter[str]:
+    async def write(self, page: Page, rows: PageRows) -> Outcome:
+        state = (await self._load()).reading(page, self._writing.extent, self._writing.requested_at)
         # What is gone is looked for before anything is written, so that a first import finds nothing to look through.
-        await self._missing.strike(rows.seen)
-        if page.hides_some:
-            await self._missing.forget()
-        lacking = await self._missing.lacking(page.covers, rows.seen) if page.covers and not page.hides_some else []
-        added, changed = await self._put(rows.places, rows.still) if rows.places or rows.still else ([], [])
-        if rows.rejects:
-            await self._reject(rows.rejects)
-        removed = await self._deal_with(lacking, ends=page.last or bool(self._writing.parts))
-        await self._remember(page)
-        changes = PlacesChanged(
-            self._writing.extent.source, self._shard, versioned(added), versioned(changed), versioned(removed)
+        state = await self._look_for_the_gone(state, page, rows.seen)
+        again = await self._ending.mark(state.marks, rows.marks(state.records)) if state.marks and rows.seen else {}
+        settled = rows.settled(state.records, again)
+        state = msgspec.structs.replace(state, unsure=state.unsure or moved_by(again, page))
+        added, changed = await self._put(settled.places, rows.still) if settled.accepted else ([], [])
+        if settled.rejects:
+            await self._reject(settled.rejects)
+        await self._remember(page, settled)
+        state = state.counting(
+            records=settled.accepted + settled.rejected,
+            rejected=settled.rejected,
+            kept=settled.accepted - len(added),
         )
-        if not changes.is_empty:
-            await self._tell(changes)
-        return rows.count(changes)
+        error = None
+        if page.last or self._writing.parts:
+            error = too_many_rejected(self._shard, self._writing, state)
+            state = state if error else await self._ending.go_on(state.ending(self._writing.parts))
+        changes = await self._tell(added, changed)
+        return await self._keep(settled.count(changes), state, error)
 
-    async def _deal_with(self, lacking: list[str], *, ends: bool) -> _Versions:
-        if ends:
-            return await self._missing.remove(lacking, self._now)
-        await self._missing.remember(lacking)
-        return []
+    async def go_on(self) -> Outcome:
+        state = await self._ending.go_on(await self._load())
+        changes = await self._tell([], [])
+        return await self._keep(Counter(removed=len(changes.removed)), state, None)
+
+    async def _load(self) -> Pass:
+        found = await self._database.passes.find_one({"_id": self._shard}, session=self._session)
+        return decode_pass(found["state"] if found else None, self._lease)
+
+    async def _keep(self, counted: Counter[str], state: Pass, error: TerminalError | None) -> Outcome:
+        error = error or self._ending.refused
+        outcome = refused(counted, state, error) if error else finished(counted, state)
+        mine = {"_id": self._shard}
+        if outcome.is_over:
+            await self._database.passes.delete_one(mine, session=self._session)
+        else:
+            kept = {"state": encode_pass(outcome.state), "seen_at": self._now}
+            await self._database.passes.replace_one(mine, kept, upsert=True, session=self._session)
+        return outcome
+
+    async def _look_for_the_gone(self, state: Pass, page: Page, seen: list[str]) -> Pass:
+        await self._ending.strike(seen, self._requested_at)
+        if not page.covers or state.unsure or any(gap.is_open for gap in state.gaps):
+            return state
+        covered = Gap(page.covers.start, "", page.covers.end, self._writing.requested_at)
+        rest = await self._ending.gather(covered, seen)
+        return state.leaving(rest) if rest else state
 
     async def _put(self, rows: list[PlaceRow], still: list[str]) -> tuple[_Versions, _Versions]:
         """Writes what is new and what has changed; returns which was which, with its version."""
@@ -88,6 +122,7 @@ class PageWriting:
         added: _Versions = []
         changed: _Versions = []
         same = [known[external_id] for external_id in still if external_id in known]
+        self._refuse_outdated(same, still)
         writes: list[InsertOne[Document] | ReplaceOne[Document]] = []
         for row in rows:
             before = known.get(row.external_id)
@@ -104,8 +139,16 @@ class PageWriting:
         await self._touch(same)
         return added, changed
 
-    async def _remember(self, page: Page) -> None:
-        if self._writing.question and (answer := remembered(page)):
+    def _refuse_outdated(self, same: list[Document], still: list[str]) -> None:
+        if still and self._writing.known_at:
+            known_at = to_us(self._writing.known_at)
+            if len([each for each in same if each["removed_at"] is None and each["requested_at"] <= known_at]) < len(
+                still
+            ):
+                raise OutdatedAnswer(f"{self._shard}: places have changed since the answer was remembered")
+
+    async def _remember(self, page: Page, rows: SettledRows) -> None:
+        if self._writing.question and (answer := remembered(page, rows)):
             kept = {"answer": answer.decode(), "requested_at": self._requested_at}
             asked = {"_id": self._writing.question}
             await self._database.answers.update_one(asked, {"$set": kept}, upsert=True, session=self._session)
@@ -173,13 +216,23 @@ class PageWriting:
         ]
         await self._database.rejects.bulk_write(writes, ordered=False, session=self._session)
 
-    async def _tell(self, changes: PlacesChanged) -> None:
-        event = places_changed(changes, self._moment)
-        document = {
-            "_id": event.id,
-            "name": event.name,
-            "subject": event.subject,
-            "occurred_at": self._now,
-            "data": bytes(event.data).decode(),
-        }
-        await self._database.outbox.insert_one(document, session=self._session)
+    async def _tell(self, added: _Versions, changed: _Versions) -> PlacesChanged:
+        """One event for all that the commit changes."""
+        changes = PlacesChanged(
+            self._writing.extent.source,
+            self._shard,
+            versioned(added),
+            versioned(changed),
+            versioned(sorted(self._ending.removed)),
+        )
+        if not changes.is_empty:
+            event = places_changed(changes, self._moment)
+            document = {
+                "_id": event.id,
+                "name": event.name,
+                "subject": event.subject,
+                "occurred_at": self._now,
+                "data": bytes(event.data).decode(),
+            }
+            await self._database.outbox.insert_one(document, session=self._session)
+        return changes

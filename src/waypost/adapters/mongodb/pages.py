@@ -1,7 +1,6 @@
 """The page commit on MongoDB."""
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
@@ -13,16 +12,20 @@ from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.documents import counting, ending, literal
 from waypost.adapters.mongodb.errors import at_the_border
 from waypost.adapters.mongodb.jobs import MongoJobStore
+from waypost.adapters.mongodb.moments import from_us
 from waypost.adapters.mongodb.page_writing import Busy, PageWriting
 from waypost.adapters.mongodb.schema import BY_FENCE, LEASED, UNFINISHED
 from waypost.adapters.mongodb.sizes import refuse_large_records
 from waypost.adapters.page_rows import PageRows, recall
+from waypost.adapters.pass_outcomes import Outcome
 from waypost.importing.pages import Committed, Writing
 from waypost.importing.source import Page, Remembered
 from waypost.scaling.jobs.job import Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
 
 _WITHIN_THE_HOUR = {"$gt": ["$seen_at", {"$dateSubtract": {"startDate": "$$NOW", "unit": "hour", "amount": 1}}]}
+
+_Write = Callable[[PageWriting], Awaitable[Outcome]]
 
 # Seconds for a look, and for a commit with its tries.
 _QUICK, _COMMIT = 10, 30
@@ -50,23 +53,28 @@ class MongoPageStore:
     async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002 - see the port
         return {}
 
-    @at_the_border(_COMMIT)
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         page = refuse_large_records(page)
         rows = PageRows(page, writing)
-        ends = page.last or bool(writing.parts)
+        return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
 
+    async def go_on(self, lease: Lease, writing: Writing) -> Committed:
+        return await self._commit(lease, writing, PageWriting.go_on, None)
+
+    @at_the_border(_COMMIT)
+    async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
         async def work(session: AsyncClientSession) -> Committed:
             # The fenced write comes first: it fails for a stale worker before anything else is touched.
-            now = await self._hold(session, lease, page.cursor, writing)
-            pages = PageWriting(self._database, session, lease.shard, writing, now=now, busy=self._busy)
-            changes = await pages.write(page, rows)
-            if writing.parts:
-                await self._jobs.split_in(session, lease, writing.parts, changes)
+            now = await self._hold(session, lease, following, writing)
+            outcome = await write(PageWriting(self._database, session, lease, writing, now=now, busy=self._busy))
+            if outcome.is_over and outcome.state.parts:
+                await self._jobs.split_in(session, lease, outcome.state.parts, outcome.counted)
+            elif outcome.is_over:
+                await self._jobs.change(lease, ending("done", outcome.counted), session)
             else:
-                update = ending("done", changes) if page.last else counting(changes)
-                await self._jobs.change(lease, update, session)
-            return Committed(changes, ended=ends)
+                cursor = literal(outcome.cursor(following))
+                await self._jobs.change(lease, counting(outcome.counted, cursor=cursor), session)
+            return outcome.committed(ended=outcome.is_over)
 
         return await self._database.transaction(work)
 
@@ -125,24 +133,23 @@ class MongoApartPageStore:
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         page = refuse_large_records(page)
-        changes = await self._write(lease, page, writing)
-        return await tell(self._jobs, lease, page, writing, changes)
+        rows = PageRows(page, writing)
+        outcome = await self._write(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
+        return await tell(self._jobs, lease, writing, outcome, page.cursor)
+
+    async def go_on(self, lease: Lease, writing: Writing) -> Committed:
+        outcome = await self._write(lease, writing, PageWriting.go_on, None)
+        return await tell(self._jobs, lease, writing, outcome, None)
 
     @at_the_border(_COMMIT)
-    async def _write(self, lease: Lease, page: Page, writing: Writing) -> Counter[str]:
-        rows = PageRows(page, writing)
-        moved: Document = {
-            "cursor": page.cursor,
-            "done": page.last or bool(writing.parts),
-            "parts": list(writing.parts) or None,
-        }
-
-        async def work(session: AsyncClientSession) -> Counter[str]:
+    async def _write(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Outcome:
+        async def work(session: AsyncClientSession) -> Outcome:
             now: datetime = (await self._hold(lease, session))["now"]
-            pages = PageWriting(self._database, session, lease.shard, writing, now=now, busy=self._busy)
-            changes = await pages.write(page, rows)
+            outcome = await write(PageWriting(self._database, session, lease, writing, now=now, busy=self._busy))
+            parts = list(outcome.state.parts) if outcome.is_over else []
+            moved: Document = {"cursor": outcome.cursor(following), "done": outcome.is_over, "parts": parts or None}
             await self._shards.update_one({"_id": lease.shard}, {"$set": moved}, session=session)
-            return changes
+            return outcome
 
         return await self._database.transaction(work)
 
@@ -178,7 +185,7 @@ async def _remembered(database: MongoDatabase, question: str) -> Remembered | No
     found = await database.database.answers.find_one({"_id": question})
     if not found:
         return None
-    answer = recall(found["answer"])
+    answer = recall(found["answer"], from_us(found["requested_at"]))
     same = {"_id": {"$in": answer.external_ids}, "live": True, "requested_at": {"$lte": found["requested_at"]}}
     count = await database.database.places.count_documents(same, hint="_id_")
     return answer if count == len(set(answer.external_ids)) else None

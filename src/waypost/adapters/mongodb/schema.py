@@ -11,6 +11,7 @@ from waypost.adapters.migrations import unreleased
 PENDING, PENDING_BY_GROUP, LEASED, GROUPS = "pending", "pending_by_group", "leased", "groups"
 LIVE, BY_SHARD, BY_PLACE, BY_FENCE, UNFINISHED = "live", "by_shard", "by_place", "by_fence", "unfinished"
 ENDED, BY_AGE = "ended", "by_age"
+BY_IMPORT = "by_import"
 
 _DUE_ORDER = [("priority", DESCENDING), ("not_before", ASCENDING), ("_id", ASCENDING)]
 # Finished jobs are in none of the indexes that claiming reads, so that it costs the same however many there are.
@@ -34,9 +35,10 @@ _JOBS = [
 ]
 _PLACES = [
     IndexModel("id", name="id", unique=True),
-    # The flag is the same in all of it, but with it the index alone can count.
+    # The flag is the same in all of it, but with it the index alone can count. With the id, places of one number can be
+    # gone through in bounded steps.
     IndexModel(
-        [("live", ASCENDING), ("source", ASCENDING), ("area", ASCENDING), ("number", ASCENDING)],
+        [("live", ASCENDING), ("source", ASCENDING), ("area", ASCENDING), ("number", ASCENDING), ("_id", ASCENDING)],
         name=LIVE,
         partialFilterExpression={"live": True},
     ),
@@ -50,6 +52,7 @@ _REJECTS = [
     IndexModel("seen_at", name=BY_AGE),
 ]
 _ANSWERS = [IndexModel("requested_at", name=BY_AGE)]
+_REMOVALS = [IndexModel("import", name=BY_IMPORT)]
 _SHARDS = [
     IndexModel("fence", name=BY_FENCE),
     IndexModel([("done", ASCENDING), ("_id", ASCENDING)], name=UNFINISHED, partialFilterExpression={"done": False}),
@@ -80,6 +83,9 @@ async def migrate(database: AsyncDatabase[dict[str, Any]]) -> list[str]:
     # Transactions should find it made; an index on the id, which every collection has, makes it and nothing else.
     await database.outbox.create_indexes([IndexModel("_id")])
     await database.answers.create_indexes(_ANSWERS)
+    await database.passes.create_indexes([IndexModel("_id")])
+    await database.marks.create_indexes([IndexModel("_id")])
+    await database.removals.create_indexes(_REMOVALS)
     # Last, so that nobody takes a half-made schema for a whole one; and never down again.
     newest = {"version": VERSION, "oldest_code": OLDEST_CODE}
     await database.schema.update_one({"_id": "schema"}, {"$max": newest, "$set": {"first": NAMES[0]}}, upsert=True)

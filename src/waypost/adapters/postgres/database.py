@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Self, TypeVar
-from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import asyncpg
 
+from waypost.adapters.postgres.address import read_address, with_parameters
+from waypost.adapters.postgres.connecting import Connector
 from waypost.adapters.postgres.errors import translated
 from waypost.adapters.postgres.migrations import migrate, refuse_unless_current
 from waypost.adapters.postgres.wakeups import Wakeups
@@ -25,19 +26,25 @@ _STATEMENT_CACHE = "statement_cache_size"
 class PostgresDatabase:
     """Belongs to the event loop it was opened in; another thread opens its own."""
 
+    # Whether notifications reach us.
+    hears: bool
+
     def __init__(self, url: str, pool_size: int) -> None:
         with _misspelt():
-            self._url, self._options = _driver_options(url)
-            self._name = _name(url)
+            address, parameters = read_address(url)
+            cache = int(parameters.pop(_STATEMENT_CACHE, "100"))
+        self.hears = bool(cache)
+        self._name = address.name
+        self._connector = Connector(
+            with_parameters(address, parameters), address.hosts, _CONNECT_SECONDS, _driver_options(cache)
+        )
         self._pool = asyncpg.create_pool(
-            self._url,
+            connect=self._connector.connect,
             min_size=1,
             max_size=pool_size,
-            timeout=_CONNECT_SECONDS,
             # The driver's own reset is a round trip after each statement. We leave no session state behind, and it
             # rolls a forgotten transaction back even so.
             reset=_leave_as_it_is,
-            **self._options,
         )
         self._wakeups: list[Wakeups] = []
 
@@ -45,8 +52,9 @@ class PostgresDatabase:
     async def open(cls, url: str, *, migrating: bool, pool_size: int = 4) -> Self:
         """Connected, with a schema that fits: brought up to date when `migrating`, and refused otherwise.
 
-        The URL is PostgreSQL's own. With `statement_cache_size=0` in its query it may lead to a pooler that shares
-        connections between transactions, such as PgBouncer; there notifications do not arrive, and we poll.
+        The URL is PostgreSQL's own, also with several hosts. With `statement_cache_size=0` in its query it may lead
+        to a pooler that shares connections between transactions, such as PgBouncer; there notifications do not
+        arrive, and we poll.
         """
         database = cls(url, pool_size)
         try:
@@ -56,14 +64,9 @@ class PostgresDatabase:
             raise
         return database
 
-    @property
-    def hears(self) -> bool:
-        """Whether notifications reach us."""
-        return bool(self._options[_STATEMENT_CACHE])
-
     async def run(self, work: Callable[[Any], Awaitable[Result]]) -> Result:
         """Connects, if need be."""
-        with translated(self._name):
+        async with self._bordered():
             with _misspelt():
                 await self._pool
             async with self._pool.acquire() as connection:
@@ -71,17 +74,16 @@ class PostgresDatabase:
 
     async def fetch(self, sql: str, *arguments: object, timeout: float = _COMMAND_SECONDS) -> list[Any]:
         """The rows of one statement, which is a transaction of its own."""
-        with translated(self._name):
-            async with self._pool.acquire(timeout=_CONNECT_SECONDS) as connection:
-                rows: list[Any] = await connection.fetch(sql, *arguments, timeout=timeout)
-                return rows
+        async with self._bordered(), self._pool.acquire(timeout=_CONNECT_SECONDS) as connection:
+            rows: list[Any] = await connection.fetch(sql, *arguments, timeout=timeout)
+            return rows
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Any]:
         """A connection with a transaction around it; all of it is kept, or nothing."""
-        with translated(self._name):
-            async with self._pool.acquire(timeout=_CONNECT_SECONDS) as connection, connection.transaction():
-                yield connection
+        acquired = self._pool.acquire(timeout=_CONNECT_SECONDS)
+        async with self._bordered(), acquired as connection, connection.transaction():
+            yield connection
 
     def listen(self, channel: str) -> Wakeups:
         wakeups = Wakeups(self._connect, channel)
@@ -99,7 +101,17 @@ class PostgresDatabase:
     async def _connect(self) -> Any:
         """A connection outside the pool."""
         with translated(self._name):
-            return await asyncpg.connect(self._url, timeout=_CONNECT_SECONDS, **self._options)
+            return await self._connector.connect()
+
+    @asynccontextmanager
+    async def _bordered(self) -> AsyncIterator[None]:
+        with translated(self._name):
+            try:
+                yield
+            except asyncpg.ReadOnlySQLTransactionError:
+                # It is the primary no more, and none of the open connections leads to the one that is.
+                await self._pool.expire_connections()
+                raise
 
 
 async def run_once(url: str, work: Callable[[Any], Awaitable[Result]]) -> Result:
@@ -128,22 +140,11 @@ async def _leave_as_it_is(_connection: Any) -> None:
     pass
 
 
-def _driver_options(url: str) -> tuple[str, dict[str, Any]]:
-    """The URL without what is meant for the driver, and that."""
-    address, _, query = url.partition("?")
-    parameters = dict(parse_qsl(query))
-    cache = int(parameters.pop(_STATEMENT_CACHE, "100"))
-    rest = f"?{urlencode(parameters)}" if parameters else ""
+def _driver_options(cache: int) -> dict[str, Any]:
     options: dict[str, Any] = {_STATEMENT_CACHE: cache, "command_timeout": _COMMAND_SECONDS}
     if cache:
         # Compiling a statement takes longer than running any of ours. Each of ours has an index to go by; but a plan
         # that was made while a table was empty reads and sorts all of it, until somebody analyses the table.
         # (A pooler refuses a connection that sets anything.)
         options["server_settings"] = {"jit": "off", "enable_seqscan": "off", "enable_sort": "off"}
-    return address + rest, options
-
-
-def _name(url: str) -> str:
-    """What a message may call the database: no user and no password."""
-    parts = urlsplit(url)
-    return f"{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"
+    return options

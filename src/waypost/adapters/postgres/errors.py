@@ -11,6 +11,7 @@ from waypost.kernel.errors import WaypostError
 # The first that fits counts.
 _KINDS: tuple[tuple[type[Exception], type[WaypostError]], ...] = (
     (asyncpg.QueryCanceledError, StoreBusy),
+    (asyncpg.StatementCompletionUnknownError, StoreAway),
     (asyncpg.TransactionRollbackError, StoreBusy),  # deadlocks among them
     (asyncpg.LockNotAvailableError, StoreBusy),
     (asyncpg.TooManyConnectionsError, StoreBusy),
@@ -21,8 +22,14 @@ _KINDS: tuple[tuple[type[Exception], type[WaypostError]], ...] = (
     (asyncpg.PostgresConnectionError, StoreAway),
     (asyncpg.OperatorInterventionError, StoreAway),  # it shuts down, or is starting up
     (asyncpg.IdleInTransactionSessionTimeoutError, StoreAway),
+    (asyncpg.TransactionTimeoutError, StoreAway),
     # After a failover the old primary may answer as a replica.
     (asyncpg.ReadOnlySQLTransactionError, StoreAway),
+    # Its disk fails, its files are missing, its own state is not what it should be: another server may take over.
+    (asyncpg.PostgresIOError, StoreFull),
+    (asyncpg.PostgresSystemError, StoreAway),
+    (asyncpg.InternalServerError, StoreAway),
+    (asyncpg.TargetServerAttributeNotMatched, StoreAway),
     # Refused, reset, unreachable; and a time-out, after which nobody knows what happened.
     (OSError, StoreAway),
 )
@@ -44,14 +51,18 @@ def _kind(error: Exception) -> type[WaypostError] | None:
     if isinstance(error, asyncpg.InterfaceError):
         # Its subclasses are about wrong arguments; the class itself says that the connection is not there any more.
         return StoreAway if type(error) is asyncpg.InterfaceError and "clos" in str(error) else None
-    if isinstance(error, asyncpg.InternalClientError):
+    if isinstance(error, asyncpg.InternalClientError) and "cannot switch to state" in str(error):
         # The server said goodbye between two statements, and the driver has not seen the end of the connection yet.
-        return StoreAway if "cannot switch to state" in str(error) else None
+        return StoreAway
     return next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), None)
 
 
 def _message(error: Exception) -> str:
-    return "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
+        return "no host is what the URL asks for, such as a primary that takes writes"
+    return str(error) or type(error).__name__
 
 
 def _next_step(kind: type[WaypostError], name: str) -> str | None:

@@ -11,6 +11,7 @@ import msgspec
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.queries import load_queries
 from waypost.kernel.clock import monotonic
+from waypost.kernel.errors import StoreTrouble
 from waypost.kernel.ids import new_id
 from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Renewed, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
@@ -94,10 +95,16 @@ class PostgresJobStore:
         if self._wakeups:
             self._wakeups.forget()
         leases: list[Lease] = []
-        if self._expired_wait_too_long():
-            leases += await self._claim(owner, limit, lease, max_attempts, group, only_expired=True)
-        if len(leases) < limit:
-            leases += await self._claim(owner, limit - len(leases), lease, max_attempts, group, only_expired=False)
+        asked = (owner, lease, max_attempts, group)
+        try:
+            if self._expired_wait_too_long():
+                await self._claim(leases, limit, *asked, only_expired=True)
+            if len(leases) < limit:
+                await self._claim(leases, limit, *asked, only_expired=False)
+        except StoreTrouble:
+            # What is leased by now would be nobody's until it expires. Whoever asks next meets the trouble again.
+            if not leases:
+                raise
         if len(leases) < limit:
             self._full_since = None
         elif self._full_since is None:
@@ -115,19 +122,25 @@ class PostgresJobStore:
         return True
 
     async def _claim(
-        self, owner: str, limit: int, lease: float, max_attempts: int, group: str | None, *, only_expired: bool
-    ) -> list[Lease]:
+        self,
+        leases: list[Lease],
+        limit: int,
+        owner: str,
+        lease: float,
+        max_attempts: int,
+        group: str | None,
+        *,
+        only_expired: bool,
+    ) -> None:
+        """Add to the leases until there are as many as the limit, or no more."""
         sql = CLAIM if group is None else CLAIM_IN_GROUP
-        leases: list[Lease] = []
         buried = 1
         while buried and len(leases) < limit:
             rows = await self._database.fetch(sql, owner, limit - len(leases), lease, max_attempts, group, only_expired)
             found = [Lease(str(row["id"]), *row[1:]) for row in rows if row["shard"] is not None]
             buried = len(rows) - len(found)
-            leases += found
-        # Fences were drawn in the order of the claim; an update returns its rows in whichever order it met them.
-        leases.sort(key=lambda each: each.fence)
-        return leases
+            # Fences were drawn in the order of the claim; an update returns its rows in whichever order it met them.
+            leases += sorted(found, key=lambda each: each.fence)
 
     async def wait(self, seconds: float) -> None:
         if self._wakeups:
@@ -164,13 +177,15 @@ class PostgresJobStore:
     async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
         await self._change(SQL["release"], lease, delay, encode(counted))
 
-    async def release_owner(self, owner: str) -> int:
-        [row] = await self._database.fetch(SQL["release_owner"], owner)
+    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
+        [row] = await self._database.fetch(SQL["release_owner"], owner, max_attempts)
         return int(row["released"])
 
     async def raise_fences(self, above: int) -> None:
         if above > 0:
-            await self._database.fetch(SQL["raise_fences"], above)
+            async with self._database.transaction() as tx:
+                await tx.execute(SQL["raise_alone"])
+                await tx.execute(SQL["raise_fences"], above)
 
     async def revive(self, shards: Collection[str] | None = None) -> int:
         chosen = None if shards is None else list(shards)

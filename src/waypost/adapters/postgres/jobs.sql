@@ -225,16 +225,33 @@ with released as (
 )
 select id, case when $3::float8 <= 0 then pg_notify('waypost_jobs', '') end from released;
 
--- release_owner: what a dead worker of that name left behind
-with released as (
+-- release_owner: what a dead worker of that name left behind; what was begun too often in a row is buried
+with buried as (
+  update jobs
+  set status = 'dead', lease_owner = null, lease_until = null, finished_at = now(), last_error_at = now(),
+      last_error_code = 'lease-expired',
+      last_error_message = 'its workers stopped without a word, again and again'
+  where status = 'leased' and lease_owner = $1 and attempts >= $2
+  returning id
+),
+released as (
   update jobs set status = 'pending', lease_owner = null, lease_until = null
-  where status = 'leased' and lease_owner = $1
+  where status = 'leased' and lease_owner = $1 and attempts < $2
   returning id
 )
-select count(*) as released, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from released;
+select count(*) + (select count(*) from buried) as released, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from released;
 
--- raise_fences: at least to where another store has seen them
-select setval('fences', $1) from fences where last_value < $1;
+-- raise_alone: two that raise fences at once, to different heights, would put them back
+select pg_advisory_xact_lock(hashtext('waypost_fences'));
+
+-- raise_fences: at least to where another store has seen them; a short way by drawing them, because a claim that draws
+-- some between the look and the leap would see them given again
+select case
+  when $1 - last_value > 100000 then setval('fences', $1)
+  else (select max(nextval('fences')) from generate_series(last_value, $1))
+end
+from fences
+where last_value < $1 or not is_called;
 
 -- revive: dead jobs get another chance
 with revived as (

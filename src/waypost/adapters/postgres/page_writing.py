@@ -5,14 +5,21 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+import msgspec
 from asyncpg.pgproto import pgproto
 
-from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, remembered, versioned
+from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, SettledRows, moved_by, remembered, versioned
+from waypost.adapters.pass_outcomes import Outcome, decode_pass, encode_pass, finished, refused
 from waypost.adapters.postgres import jobs
+from waypost.adapters.postgres.page_ending import PageEnding
 from waypost.adapters.queries import load_queries
-from waypost.importing.pages import Writing, refuse_mass_delete, rivals
+from waypost.importing.pages import OutdatedAnswer, Writing, rivals
+from waypost.importing.passes import Gap, Pass
+from waypost.importing.refusals import too_many_rejected
 from waypost.importing.source import Page
+from waypost.kernel.errors import TerminalError
 from waypost.places.events import PlacesChanged, places_changed
+from waypost.scaling.jobs.job import Lease
 
 SQL = load_queries(__package__, "pages.sql")
 
@@ -22,41 +29,103 @@ _Versions = list[tuple[str, int]]
 class PageWriting:
     """`contended` names the statement that says whether others may bring the same places at this moment."""
 
-    def __init__(self, tx: Any, shard: str, writing: Writing, *, contended: str) -> None:
+    def __init__(self, tx: Any, lease: Lease, writing: Writing, *, contended: str) -> None:
         self._tx = tx
-        self._shard = shard
+        self._lease = lease
+        self._shard = lease.shard
         self._writing = writing
         self._contended = contended
+        self._ending = PageEnding(tx, lease.shard, writing)
 
-    async def write(self, page: Page, rows: PageRows) -> Counter[str]:
+    async def write(self, page: Page, rows: PageRows) -> Outcome:
+        state = (await self._load()).reading(page, self._writing.extent, self._writing.requested_at)
         # What is gone is looked for before anything is written, so that a first import finds nothing to look through.
-        await self._look_for_the_gone(page, rows.seen)
-        added, changed = await self._put(rows.places) if rows.places else ([], [])
+        state = await self._look_for_the_gone(state, page, rows.seen)
+        again = await self._mark(state.marks, rows.marks(state.records)) if state.marks and rows.seen else {}
+        settled = rows.settled(state.records, again)
+        state = msgspec.structs.replace(state, unsure=state.unsure or moved_by(again, page))
         if rows.still:
-            await self._touch(rows.still)
-        if rows.rejects:
-            await self._tx.execute(SQL["reject"], self._shard, *_reject_columns(rows.rejects))
-        removed = await self._remove() if page.last or self._writing.parts else []
-        await self._remember(page)
+            await self._see_again(rows.still)
+        added, changed = await self._put(settled.places) if settled.places else ([], [])
+        if settled.rejects:
+            await self._tx.execute(SQL["reject"], self._shard, *_reject_columns(settled.rejects))
+        await self._remember(page, settled)
+        state = state.counting(
+            records=settled.accepted + settled.rejected,
+            rejected=settled.rejected,
+            kept=settled.accepted - len(added),
+        )
+        error = None
+        if page.last or self._writing.parts:
+            error = too_many_rejected(self._shard, self._writing, state)
+            state = state if error else await self._ending.go_on(state.ending(self._writing.parts))
+        changes = await self._tell(added, changed)
+        return await self._keep(settled.count(changes), state, error)
+
+    async def go_on(self) -> Outcome:
+        state = await self._ending.go_on(await self._load())
+        changes = await self._tell([], [])
+        return await self._keep(Counter(removed=len(changes.removed)), state, None)
+
+    async def _load(self) -> Pass:
+        rows = await self._tx.fetch(SQL["pass"], self._shard)
+        return decode_pass(rows[0]["state"] if rows else None, self._lease)
+
+    async def _keep(self, counted: Counter[str], state: Pass, error: TerminalError | None) -> Outcome:
+        error = error or self._ending.refused
+        outcome = refused(counted, state, error) if error else finished(counted, state)
+        if outcome.is_over:
+            await self._tx.execute(SQL["forget_pass"], self._shard)
+        else:
+            await self._tx.execute(SQL["keep_pass"], self._shard, encode_pass(outcome.state))
+        return outcome
+
+    async def _tell(self, added: _Versions, changed: _Versions) -> PlacesChanged:
+        """One event for all that the commit changes."""
         changes = PlacesChanged(
-            self._writing.extent.source, self._shard, versioned(added), versioned(changed), versioned(removed)
+            self._writing.extent.source,
+            self._shard,
+            versioned(added),
+            versioned(changed),
+            versioned(sorted(self._ending.removed)),
         )
         if not changes.is_empty:
             event = places_changed(changes, datetime.now(UTC))
             await self._tx.execute(
                 SQL["event"], UUID(event.id), event.name, event.subject, event.occurred_at, bytes(event.data).decode()
             )
-        return rows.count(changes)
+        return changes
 
-    async def _look_for_the_gone(self, page: Page, seen: list[str]) -> None:
-        extent, requested_at = self._writing.extent, self._writing.requested_at
+    async def _look_for_the_gone(self, state: Pass, page: Page, seen: list[str]) -> Pass:
         if seen:
-            await self._tx.execute(SQL["strike"], seen, requested_at)
-        if page.hides_some:
-            await self._tx.execute(SQL["forget_candidates"], self._shard)
-        elif page.covers:
-            numbers = page.covers.start, page.covers.end
-            await self._tx.execute(SQL["gather"], self._shard, requested_at, extent.source, extent.area, *numbers, seen)
+            await self._tx.execute(SQL["strike"], seen, self._writing.requested_at)
+        if not page.covers or state.unsure or any(gap.is_open for gap in state.gaps):
+            return state
+        covered = Gap(page.covers.start, "", page.covers.end, self._writing.requested_at)
+        rest = await self._ending.gather(covered, seen)
+        return state.leaving(rest) if rest else state
+
+    async def _mark(self, name: str, positions: dict[str, int]) -> dict[str, int]:
+        """Returns those that the pass has seen before, and where."""
+        rows = await self._tx.fetch(SQL["marked"], UUID(name), list(positions))
+        before = {row["external_id"]: row["position"] for row in rows}
+        again = {each: before[each] for each in before if before[each] > 0 or positions[each] < 0}
+        fresh = {each: position for each, position in positions.items() if each not in again}
+        await self._tx.execute(SQL["mark"], UUID(name), list(fresh), list(fresh.values()))
+        return again
+
+    async def _see_again(self, still: list[str]) -> None:
+        """Places are as they were, says the provider, when we asked for them last."""
+        [row] = await self._tx.fetch(SQL[self._contended], *rivals(self._shard))
+        ids = sorted(still)
+        if row["contended"]:
+            await self._tx.fetch(SQL["hold_still"], ids)
+        if known_at := self._writing.known_at:
+            [found] = await self._tx.fetch(SQL["unchanged_since"], ids, known_at)
+            if found["unchanged"] < len(ids):
+                raise OutdatedAnswer(f"{self._shard}: places have changed since the answer was remembered")
+        if row["contended"]:
+            await self._tx.execute(SQL["touch"], ids, self._writing.requested_at)
 
     async def _put(self, rows: list[PlaceRow]) -> tuple[_Versions, _Versions]:
         """Writes what is new and what has changed; returns which was which, with its version."""
@@ -71,8 +140,8 @@ class PageWriting:
             [(external_id, version) for external_id, version, is_added in versions if not is_added],
         )
 
-    async def _remember(self, page: Page) -> None:
-        if self._writing.question and (answer := remembered(page)):
+    async def _remember(self, page: Page, rows: SettledRows) -> None:
+        if self._writing.question and (answer := remembered(page, rows)):
             asked = self._writing.question, answer.decode(), self._writing.requested_at
             await self._tx.execute(SQL["remember"], *asked)
 
@@ -81,20 +150,6 @@ class PageWriting:
         [row] = await self._tx.fetch(SQL[self._contended], *rivals(self._shard))
         if row["contended"]:
             await self._tx.execute(SQL["touch"], external_ids, self._writing.requested_at)
-
-    async def _remove(self) -> _Versions:
-        extent = self._writing.extent
-        area = self._shard, extent.source, extent.area
-        [row] = await self._tx.fetch(SQL["going"], *area)
-        removed: _Versions = []
-        if going := row["going"]:
-            numbers = extent.numbers.start, extent.numbers.end
-            [row] = await self._tx.fetch(SQL["held"], extent.source, extent.area, *numbers)
-            refuse_mass_delete(self._shard, self._writing, going=going, held=row["held"])
-            rows = await self._tx.fetch(SQL["remove"], *area)
-            removed = sorted((row["external_id"], row["version"]) for row in rows)
-        await self._tx.execute(SQL["forget_candidates"], self._shard)
-        return removed
 
 
 def _place_columns(rows: list[PlaceRow]) -> tuple[list[Any], ...]:

@@ -1,12 +1,13 @@
 """The page commit on PostgreSQL."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
 from waypost.adapters.apart import ShardEnd, tell, what_is_left
 from waypost.adapters.page_rows import PageRows, recall
+from waypost.adapters.pass_outcomes import Outcome
 from waypost.adapters.postgres import jobs
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.postgres.page_writing import SQL, PageWriting
@@ -14,6 +15,8 @@ from waypost.importing.pages import Committed, Writing
 from waypost.importing.source import Page, Remembered
 from waypost.scaling.jobs.job import Done, Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
+
+_Write = Callable[[PageWriting], Awaitable[Outcome]]
 
 
 class PostgresPageStore:
@@ -36,20 +39,26 @@ class PostgresPageStore:
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)
-        ends = page.last or bool(writing.parts)
+        return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
+
+    async def go_on(self, lease: Lease, writing: Writing) -> Committed:
+        return await self._commit(lease, writing, PageWriting.go_on, None)
+
+    async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
         async with self._database.transaction() as tx:
             # The fenced write comes first: it fails for a stale worker before anything else is touched.
             counted = jobs.encode(writing.counted)
-            if not await tx.fetch(SQL["hold_job"], lease.job_id, lease.fence, page.cursor, counted):
+            if not await tx.fetch(SQL["hold_job"], lease.job_id, lease.fence, following, counted):
                 raise jobs.lost(lease)
-            changes = await PageWriting(tx, lease.shard, writing, contended="contended").write(page, rows)
-            if ends:
-                await tx.fetch(jobs.SQL["complete"], *jobs.acks([Done(lease, changes)]))
-                if writing.parts:
-                    await jobs.add_parts(tx, lease, writing.parts)
+            outcome = await write(PageWriting(tx, lease, writing, contended="contended"))
+            if outcome.is_over:
+                await tx.fetch(jobs.SQL["complete"], *jobs.acks([Done(lease, outcome.counted)]))
+                if outcome.state.parts:
+                    await jobs.add_parts(tx, lease, outcome.state.parts)
             else:
-                await tx.fetch(jobs.SQL["checkpoint"], lease.job_id, lease.fence, page.cursor, jobs.encode(changes))
-        return Committed(changes, ended=ends)
+                at = lease.job_id, lease.fence, outcome.cursor(following)
+                await tx.fetch(jobs.SQL["checkpoint"], *at, jobs.encode(outcome.counted))
+        return outcome.committed(ended=outcome.is_over)
 
 
 class PostgresApartPageStore:
@@ -90,18 +99,25 @@ class PostgresApartPageStore:
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)
-        ends = page.last or bool(writing.parts)
+        return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
+
+    async def go_on(self, lease: Lease, writing: Writing) -> Committed:
+        return await self._commit(lease, writing, PageWriting.go_on, None)
+
+    async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
         async with self._database.transaction() as tx:
             if not await tx.fetch(SQL["hold_shard"], lease.shard, lease.fence):
                 raise _outdated(lease)
-            changes = await PageWriting(tx, lease.shard, writing, contended="contended_apart").write(page, rows)
-            await tx.execute(SQL["move_shard"], lease.shard, page.cursor, ends, writing.parts or None)
-        return await tell(self._jobs, lease, page, writing, changes)
+            outcome = await write(PageWriting(tx, lease, writing, contended="contended_apart"))
+            parts = outcome.state.parts if outcome.is_over else ()
+            at = outcome.cursor(following), outcome.is_over, list(parts) or None
+            await tx.execute(SQL["move_shard"], lease.shard, *at)
+        return await tell(self._jobs, lease, writing, outcome, following)
 
 
 async def _remembered(database: PostgresDatabase, question: str) -> Remembered | None:
     rows = await database.fetch(SQL["answer"], question)
-    return recall(rows[0]["answer"]) if rows else None
+    return recall(rows[0]["answer"], rows[0]["requested_at"]) if rows else None
 
 
 async def _now(database: PostgresDatabase) -> datetime:

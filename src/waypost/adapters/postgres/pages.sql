@@ -40,13 +40,74 @@ select exists (
 -- strike: what the page has is not gone, whoever missed it before
 delete from candidates where external_id = any($1::text[]) and requested_at <= $2;
 
--- gather: what we hold of the numbers that the page covers, and it lacks
-insert into candidates (shard, external_id, requested_at)
-select $1, external_id, $2 from places
-where source = $3 and area = $4 and number >= $5 and number < coalesce($6, 9223372036854775807)
-  and removed_at is null and requested_at <= $2
-  and not (external_id = any($7::text[]))
-on conflict do nothing;
+-- pass: how far the reading of a shard is
+select state from passes where shard = $1;
+
+-- keep_pass: until the next commit
+insert into passes (shard, state, seen_at) values ($1, $2, now())
+on conflict (shard) do update set state = excluded.state, seen_at = excluded.seen_at;
+
+-- forget_pass: the shard is over
+delete from passes where shard = $1;
+
+-- marked: what the pass has seen of these before; the limit makes it a look-up for each
+select wanted.external_id, position
+from unnest($2::text[]) as wanted (external_id)
+cross join lateral (
+  select position from marks where pass = $1 and marks.external_id = wanted.external_id limit 1
+) as seen;
+
+-- mark: what the pass sees; who was not understood before may be now
+insert into marks (pass, external_id, position)
+select $1, external_id, position from unnest($2::text[], $3::bigint[]) as seen (external_id, position)
+on conflict (pass, external_id) do update set position = excluded.position;
+
+-- gather: of some places that we hold in a range of numbers, from behind one on, those that a page lacks
+with held as materialized (
+  select number, external_id from places
+  where source = $3 and area = $4 and (number, external_id) > ($5, $6)
+    and number < coalesce($7, 9223372036854775807) and removed_at is null
+  order by number, external_id
+  limit $8
+),
+noted as (
+  insert into candidates (shard, external_id, requested_at)
+  select $1, held.external_id, $2
+  from held
+  cross join lateral (select requested_at from places where external_id = held.external_id limit 1) as seen
+  where held.external_id not in (select unnest($9::text[])) and seen.requested_at <= $2
+  on conflict do nothing
+)
+select number, external_id, (select count(*) from held) as rows from held
+order by number desc, external_id desc
+limit 1;
+
+-- sweep: of some places that we hold in a range of numbers, from behind one on, those that a pass has not marked
+with held as materialized (
+  select number, external_id from places
+  where source = $3 and area = $4 and (number, external_id) > ($5, $6)
+    and number < coalesce($7, 9223372036854775807) and removed_at is null
+  order by number, external_id
+  limit $8
+),
+lacking as materialized (
+  select held.external_id from held
+  left join lateral (
+    select true as is_marked from marks where pass = $9 and marks.external_id = held.external_id limit 1
+  ) as seen on true
+  where is_marked is null
+),
+noted as (
+  insert into candidates (shard, external_id, requested_at)
+  select $1, lacking.external_id, $2
+  from lacking
+  cross join lateral (select requested_at from places where external_id = lacking.external_id limit 1) as seen
+  where seen.requested_at <= $2
+  on conflict do nothing
+)
+select number, external_id, (select count(*) from held) as rows from held
+order by number desc, external_id desc
+limit 1;
 
 -- write: add what is new of a page's places, and change what the provider changed
 with known as materialized (
@@ -109,21 +170,24 @@ select $1, record_hash, record, reason, external_id, now()
 from unnest($2::bytea[], $3::bytea[], $4::text[], $5::text[]) as rejected (record_hash, record, reason, external_id)
 on conflict (shard, record_hash) do update set seen_at = excluded.seen_at;
 
--- going: how many of a shard's candidates would be removed
-select count(*) as going
-from candidates
-cross join lateral (
-  select source, area, removed_at, requested_at from places where external_id = candidates.external_id limit 1
-) as held
-where shard = $1 and source = $2 and area = $3 and removed_at is null
-  and held.requested_at <= candidates.requested_at;
+-- next_candidates: how many there are in the next part of a shard's, where it ends, and how many would be removed
+with part as materialized (
+  select external_id, requested_at from candidates
+  where shard = $1 and external_id > $4
+  order by external_id
+  limit $5
+)
+select count(*) as rows, coalesce(max(external_id), '') as external_id,
+       count(*) filter (
+         where held.source = $2 and held.area = $3 and held.removed_at is null
+           and held.requested_at <= part.requested_at
+       ) as going
+from part
+left join lateral (
+  select source, area, removed_at, requested_at from places where external_id = part.external_id limit 1
+) as held on true;
 
--- held: how many places we hold of a shard
-select count(*) as held from places
-where source = $1 and area = $2 and number >= $3 and number < coalesce($4, 9223372036854775807)
-  and removed_at is null;
-
--- remove: a shard's candidates, unless somebody has seen them since
+-- remove: a shard's candidates up to one, unless somebody has seen them since
 update places
 set removed_at = (select requested_at from candidates where shard = $1 and external_id = places.external_id),
     changed_at = now(), version = version + 1
@@ -134,13 +198,34 @@ where external_id = any(array(
     select source, area, removed_at, requested_at from places where external_id = candidates.external_id limit 1
     for no key update
   ) as held
-  where shard = $1 and source = $2 and area = $3 and removed_at is null
+  where shard = $1 and candidates.external_id > $4 and candidates.external_id <= $5
+    and source = $2 and area = $3 and removed_at is null
     and held.requested_at <= candidates.requested_at
 ))
 returning external_id, version;
 
--- forget_candidates: the shard has ended
-delete from candidates where shard = $1;
+-- forget_candidates: of a shard, up to one
+delete from candidates where shard = $1 and external_id > $2 and external_id <= $3;
+
+-- next_marks: how many there are in the next part of a pass's marks, and where it ends
+select count(*) as rows, coalesce(max(external_id), '') as external_id
+from (select external_id from marks where pass = $1 and external_id > $2 order by external_id limit $3) as part;
+
+-- clear: a pass's marks, up to one
+delete from marks where pass = $1 and external_id > $2 and external_id <= $3;
+
+-- lock_removals: who judges a shard waits for others of the same import who do
+insert into removals (import, shard, held, going, judged_at) values ($1, '', 0, 0, now())
+on conflict (import, shard) do update set judged_at = excluded.judged_at;
+
+-- others: what the other shards of an import came to
+select coalesce(sum(held), 0)::bigint as held, coalesce(sum(going), 0)::bigint as going from removals
+where import = $1 and shard <> $2;
+
+-- note_removals: what a shard came to
+insert into removals (import, shard, held, going, judged_at) values ($1, $2, $3, $4, now())
+on conflict (import, shard) do update
+set held = excluded.held, going = excluded.going, judged_at = excluded.judged_at;
 
 -- remember: an answer, by the question
 insert into answers (question, answer, requested_at) values ($1, $2, $3)
@@ -149,7 +234,7 @@ set answer = excluded.answer, requested_at = excluded.requested_at
 where answers.requested_at <= excluded.requested_at;
 
 -- answer: to a question, unless a place in it has changed since
-select answer from answers
+select answer, requested_at from answers
 where question = $1 and not exists (
   select from json_array_elements_text(answer::json -> 'external_ids') as named (external_id)
   left join lateral (
@@ -157,6 +242,23 @@ where question = $1 and not exists (
   ) as held on true
   where held.requested_at is null or held.removed_at is not null or held.requested_at > answers.requested_at
 );
+
+-- unchanged_since: how many of these are there, and were brought by no later request
+select count(*) as unchanged
+from unnest($1::text[]) as named (external_id)
+cross join lateral (
+  select requested_at, removed_at from places where external_id = named.external_id limit 1
+) as held
+where removed_at is null and requested_at <= $2;
+
+-- hold_still: nobody changes these before we have ended; in the order in which pages write them
+select count(*) from (
+  select held.external_id
+  from unnest($1::text[]) as named (external_id)
+  cross join lateral (
+    select external_id from places where external_id = named.external_id limit 1 for no key update
+  ) as held
+) as locked;
 
 -- event: what happened, for others
 insert into outbox (id, name, subject, occurred_at, data) values ($1, $2, $3, $4, $5);

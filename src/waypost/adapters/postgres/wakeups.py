@@ -27,6 +27,7 @@ class Wakeups:
         self._news = asyncio.Event()
         self._rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
         self._task: asyncio.Task[None] | None = None
+        self._failures = 0
 
     async def wait(self, seconds: float) -> None:
         """Until the channel is notified, or may have been while nobody listened, or so many seconds have passed."""
@@ -46,16 +47,15 @@ class Wakeups:
             await end(self._task)
 
     async def _listen(self) -> None:
-        failures = 0
         while True:
+            if self._failures:
+                await asyncio.sleep(full_jitter(self._failures, base=_RETRY_BASE, cap=_RETRY_CAP, rng=self._rng))
+            self._failures += 1
             try:
                 connection = await self._connect()
             except StoreTrouble as trouble:
-                failures += 1
                 log.warning("cannot listen for new work; polling", error=trouble.slug, message=str(trouble))
-                await asyncio.sleep(full_jitter(failures, base=_RETRY_BASE, cap=_RETRY_CAP, rng=self._rng))
                 continue
-            failures = 0
             try:
                 await self._hear(connection)
             except Exception as error:  # noqa: BLE001 - however it broke, the answer is another connection
@@ -69,6 +69,7 @@ class Wakeups:
         broken = asyncio.Event()
         connection.add_termination_listener(lambda _connection: broken.set())
         await connection.add_listener(self._channel, lambda *_notification: self._news.set())
+        self._failures = 0
         self._news.set()
         while not broken.is_set():
             try:

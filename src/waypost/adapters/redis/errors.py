@@ -8,6 +8,9 @@ from waypost.kernel.errors import WaypostError
 # The first word of a script's own refusal; the second is the oldest layout that may still be used.
 TOO_NEW = "TOONEW"
 
+# What a driver may raise. A cluster that cannot be asked for its nodes is of a family of its own.
+DRIVER_ERRORS = (driver.RedisError, driver.RedisClusterException, OSError, RuntimeError)
+
 # In this order: a refused password is a kind of lost connection for the driver.
 _KINDS: tuple[tuple[type[Exception], type[WaypostError]], ...] = (
     (driver.AuthenticationError, StoreRefused),
@@ -16,22 +19,34 @@ _KINDS: tuple[tuple[type[Exception], type[WaypostError]], ...] = (
     (driver.NoPermissionError, StoreRefused),
     (driver.OutOfMemoryError, StoreFull),
     (driver.TryAgainError, StoreBusy),
+    (driver.MaxConnectionsError, StoreBusy),
     # A replica, or a node that lost its slots: a failover is under way, and the next try may find the new primary.
     (driver.ReadOnlyError, StoreAway),
     (driver.ClusterError, StoreAway),
-    (driver.AskError, StoreAway),
+    (driver.RedisClusterException, StoreAway),
+    # A cluster's client goes where it is sent; one that was told of a single server cannot.
+    (driver.AskError, StoreRefused),
     (driver.ConnectionError, StoreAway),
     (driver.TimeoutError, StoreAway),
     (OSError, StoreAway),
     # How uvloop says that the connection was cut, before the driver has heard of it.
     (RuntimeError, StoreAway),
 )
+# A script met a key that is on its way to another node.
+_NOT_LOCAL = "access a non local key"
 _CLOSED = "the handler is closed"
 # Replies that the driver has no class for, by their first word.
 _WORDS: dict[str, type[WaypostError]] = {
     "BUSY": StoreBusy,
     "MISCONF": StoreFull,
+    "UNKILLABLE": StoreBusy,
     "NOREPLICAS": StoreAway,
+    "NOMASTERLINK": StoreAway,
+    "READONLY": StoreAway,
+    "LOADING": StoreAway,
+    "MASTERDOWN": StoreAway,
+    "CLUSTERDOWN": StoreAway,
+    "OOM": StoreFull,
     "WRONGPASS": StoreRefused,
     "NOAUTH": StoreRefused,
 }
@@ -47,12 +62,26 @@ def translate(error: Exception, address: str) -> WaypostError | None:
         )
     if isinstance(error, RuntimeError) and not str(error).endswith(_CLOSED):
         return None
+    kind = _kind(error)
+    return kind(f"Redis at {address}: {error}", next_step=_next_step(kind, error)) if kind else None
+
+
+def _kind(error: Exception) -> type[WaypostError] | None:
+    cause = error.__cause__
+    if isinstance(error, driver.RedisClusterException) and isinstance(cause, driver.RedisError):
+        return _kind(cause)  # why none of a cluster's nodes could be asked
+    text = str(error)
+    if _NOT_LOCAL in text:
+        return StoreAway
+    # Before Redis 7, a script's error begins with its own words, and what the server said follows a dash.
+    word = text.partition(" -")[2].partition(" ")[0] if "Error running script" in text else ""
     kinds = (ours for theirs, ours in _KINDS if isinstance(error, theirs))
-    kind = _WORDS.get(word) or next(kinds, None)
-    return kind(f"Redis at {address}: {error}", next_step=_next_step(kind)) if kind else None
+    return _WORDS.get(word or text.partition(" ")[0]) or next(kinds, None)
 
 
-def _next_step(kind: type[WaypostError]) -> str | None:
+def _next_step(kind: type[WaypostError], error: Exception) -> str | None:
+    if isinstance(error, driver.AskError):
+        return "this is a node of a cluster: let the URL begin with redis+cluster:// (or rediss+cluster://)"
     if kind is StoreAway:
         return "see that Redis runs and can be reached from here, and that WAYPOST_REDIS names it"
     if kind is StoreRefused:

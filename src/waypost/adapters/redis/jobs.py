@@ -94,10 +94,10 @@ class RedisJobStore:
     async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
         await self._run_held("release", lease, counted, microseconds(delay))
 
-    async def release_owner(self, owner: str) -> int:
+    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
         released = 0
         async for ids in self._walk(by_status("leased"), _CHUNK):
-            released += await self._run("release_owned", owner, json(ids))
+            released += await self._run("release_owned", owner, json(ids), max_attempts)
         return released
 
     async def revive(self, shards: Collection[str] | None = None) -> int:
@@ -114,7 +114,7 @@ class RedisJobStore:
         return sum([await self._run("revive", json(ids), status) for ids in found])
 
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
-        before = await self._client.now_us() - microseconds(older_than)
+        before = await self._client.now_us(self._root) - microseconds(older_than)
         pruned = 0
         for status in statuses:
             found = _CHUNK

@@ -3,11 +3,11 @@
 import asyncio
 from contextlib import suppress
 
-from redis.asyncio import Redis
+from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.client import PubSub
 from redis.exceptions import ConnectionError as ConnectionLost
-from redis.exceptions import RedisError
 
+from waypost.adapters.redis.errors import DRIVER_ERRORS
 from waypost.kernel.tasks import end
 
 _PING_SECONDS = 15.0
@@ -17,7 +17,7 @@ _RECONNECT_SECONDS = 1.0
 class Listener:
     """Says that something was published since the last wait, not what and not how often: nothing can pile up."""
 
-    def __init__(self, redis: Redis, channel: str) -> None:
+    def __init__(self, redis: Redis | RedisCluster, channel: str) -> None:
         self._redis = redis
         self._channel = channel
         self._heard = asyncio.Event()
@@ -49,7 +49,7 @@ class Listener:
         while True:
             # Without a server nobody is woken: whoever waits comes back by time-out, and meets the error there.
             # (A RuntimeError is how uvloop says that the connection was cut while we were about to write.)
-            with suppress(RedisError, OSError, RuntimeError):
+            with suppress(*DRIVER_ERRORS):
                 async with self._redis.pubsub() as subscription:
                     await subscription.subscribe(self._channel)
                     await self._follow(subscription)

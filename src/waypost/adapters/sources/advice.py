@@ -6,15 +6,30 @@ Retry-After comes with a refusal. What is left of an allowance comes with any an
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from waypost.scaling.ratelimit.budget import Advice
 
 # Thirty years: in full, however long, but no number that breaks the arithmetic.
 _LONGEST = 1e9
+_LONGEST_AGE = 86_400.0
 # A count of seconds larger than this is a time since 1970, and larger than the other one, in milliseconds.
 _UNIX_SECONDS, _UNIX_MILLISECONDS = 1e9, 1e12
+
+
+def told_at(headers: Mapping[str, str], now: datetime) -> datetime:
+    """What time it is by the clock of whoever tells us times: the answer's `Date` and `Age`, or else `now`.
+
+    Their clock and ours may be minutes apart, and only the difference on one of them is a time to wait.
+    """
+    age = headers.get("Age", "").strip()
+    passed = timedelta(seconds=min(_LONGEST_AGE, float(age))) if _is_number(age) else timedelta()
+    try:
+        told = parsedate_to_datetime(headers.get("Date", ""))
+        return told.replace(tzinfo=told.tzinfo or UTC) + passed
+    except (ValueError, OverflowError):
+        return now
 
 
 def parse_retry_after(text: str | None, now: datetime) -> float | None:

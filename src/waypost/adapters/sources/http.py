@@ -16,7 +16,7 @@ import msgspec
 
 from waypost import __version__
 from waypost.adapters.sources.access import Access
-from waypost.adapters.sources.advice import parse_advice, parse_retry_after
+from waypost.adapters.sources.advice import parse_advice, parse_retry_after, told_at
 from waypost.adapters.sources.unpacking import KNOWN, Broken, TooLarge, Unpacker
 from waypost.importing.source import AccessDenied, OutsideScope, ProviderRefused, ProviderUnavailable
 from waypost.kernel.errors import TerminalError, WaypostError
@@ -142,7 +142,7 @@ class ProviderClient:
         url = f"{self._split.scheme}://{self._split.netloc}{address}"
         async with self._http.stream("GET", url, headers={"If-None-Match": etag} if etag else None) as answer:
             headers = {name.lower(): value for name, value in answer.headers.items()}
-            advice = parse_advice(answer.headers, datetime.now(UTC))
+            advice = parse_advice(answer.headers, told_at(answer.headers, datetime.now(UTC)))
             if answer.status_code == httpx.codes.NOT_MODIFIED and etag:
                 return Answer(b"", advice, headers, address, not_modified=True)
             self._judge(answer)
@@ -171,7 +171,7 @@ class ProviderClient:
         PROVIDER_REQUESTS.labels(self._name, str(status)).inc()
         if status in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
             self._deny(status)
-        now = datetime.now(UTC)
+        now = told_at(answer.headers, datetime.now(UTC))
         pause = parse_retry_after(answer.headers.get("Retry-After"), now)
         if status == httpx.codes.TOO_MANY_REQUESTS or (status == httpx.codes.SERVICE_UNAVAILABLE and pause is not None):
             advice = parse_advice(answer.headers, now)

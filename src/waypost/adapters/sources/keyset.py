@@ -1,8 +1,9 @@
 """Pages that follow ids: numbers that only grow, so that what lies between two of them is known to be all there is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from waypost.importing.cuts import IdRange
+from waypost.importing.source import OutsideScope
 from waypost.scaling.jobs.shards import ShardKey
 
 _DIGITS = 18
@@ -13,6 +14,22 @@ def read_number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS and int(text)):
         raise ValueError(f"its id {text[:40]!r} is not a number from 1 to {10**_DIGITS - 1}, as pages by id need it")
     return int(text)
+
+
+def refuse_disorder(ids: Iterable[int], after: int) -> None:
+    """Raises OutsideScope for ids that go back: those in between would be skipped, and taken for deleted.
+
+    The same id twice in a row skips nothing.
+    """
+    highest = after
+    for number in ids:
+        if number <= after or number < highest:
+            follows = f" after {highest}" if highest > after else ""
+            raise OutsideScope(
+                f"asked for ids above {after} in ascending order, the provider sent {number}{follows}:"
+                " does something on the way to it drop the parameters that sort?"
+            )
+        highest = number
 
 
 def ids_after(shard: ShardKey, ids: IdRange, after: int) -> Sequence[ShardKey]:

@@ -120,8 +120,12 @@ class SqliteJobStore:
 
         await self._database.write(work)
 
-    async def release_owner(self, owner: str) -> int:
-        return await self._database.write(lambda tx: tx.execute(SQL["release_owner"], {"owner": owner}).rowcount)
+    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
+        def work(tx: sqlite3.Connection) -> int:
+            left = {"owner": owner, "max_attempts": max_attempts, "now": now_us()}
+            return tx.execute(SQL["bury_owned"], left).rowcount + tx.execute(SQL["release_owner"], left).rowcount
+
+        return await self._database.write(work)
 
     async def raise_fences(self, above: int) -> None:
         await self._database.write(lambda tx: tx.execute(SQL["raise_fences"], {"above": above}).rowcount)

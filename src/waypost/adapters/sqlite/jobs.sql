@@ -32,6 +32,13 @@ set status = 'dead', lease_owner = null, lease_until = null, finished_at = :now,
     last_error_message = 'its workers stopped without a word, again and again'
 where status = 'leased' and lease_until < :now and attempts >= :max_attempts;
 
+-- bury_owned: of what a dead worker of that name left behind, what was begun too often in a row
+update jobs
+set status = 'dead', lease_owner = null, lease_until = null, finished_at = :now, last_error_at = :now,
+    last_error_code = 'lease-expired',
+    last_error_message = 'its workers stopped without a word, again and again'
+where status = 'leased' and lease_owner = :owner and attempts >= :max_attempts;
+
 -- expired: leased jobs that anybody may take
 select id from jobs
 where status = 'leased' and lease_until < :now

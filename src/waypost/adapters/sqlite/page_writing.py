@@ -6,12 +6,18 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.page_rows import PageRows, PlaceRow, remembered, versioned
+from waypost.adapters.page_rows import PageRows, PlaceRow, SettledRows, moved_by, remembered, versioned
+from waypost.adapters.pass_outcomes import Outcome, decode_pass, encode_pass, finished, refused
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import from_us, now_us, to_us
-from waypost.importing.pages import Writing, refuse_mass_delete, rivals
+from waypost.adapters.sqlite.page_ending import PageEnding
+from waypost.importing.pages import OutdatedAnswer, Writing, rivals
+from waypost.importing.passes import Gap, Pass
+from waypost.importing.refusals import too_many_rejected
 from waypost.importing.source import Page
+from waypost.kernel.errors import TerminalError
 from waypost.places.events import PlacesChanged, places_changed
+from waypost.scaling.jobs.job import Lease
 
 _SQL = load_queries(__package__, "pages.sql")
 
@@ -21,53 +27,107 @@ _Versions = list[tuple[str, int]]
 class PageWriting:
     """`contended` names the statement that says whether others may bring the same places at this moment."""
 
-    def __init__(self, tx: sqlite3.Connection, shard: str, writing: Writing, *, contended: str) -> None:
+    def __init__(self, tx: sqlite3.Connection, lease: Lease, writing: Writing, *, contended: str) -> None:
         self._tx = tx
-        self._shard = shard
+        self._lease = lease
+        self._shard = shard = lease.shard
         self._writing = writing
         self._requested_at = to_us(writing.requested_at)
         self._now = now_us()
         self._contended = contended
-        numbers = writing.extent.numbers
+        self._ending = PageEnding(tx, shard, writing)
         self._extent = {
             "shard": shard,
             "source": writing.extent.source,
             "area": writing.extent.area,
-            "start": numbers.start,
-            "end": numbers.end,
             "requested_at": self._requested_at,
             "now": self._now,
         }
 
-    def write(self, page: Page, rows: PageRows) -> Counter[str]:
+    def write(self, page: Page, rows: PageRows) -> Outcome:
+        state = self._load().reading(page, self._writing.extent, self._writing.requested_at)
         # What is gone is looked for before anything is written, so that a first import finds nothing to look through.
-        self._look_for_the_gone(page, rows.seen)
-        added, changed = self._put(rows.places, rows.still)
+        state = self._look_for_the_gone(state, page, rows.seen)
+        again = self._mark(state.marks, rows.marks(state.records)) if state.marks else {}
+        settled = rows.settled(state.records, again)
+        state = msgspec.structs.replace(state, unsure=state.unsure or moved_by(again, page))
+        added, changed = self._put(settled.places, rows.still)
         self._tx.executemany(
-            _SQL["reject"], [{"shard": self._shard, "now": self._now, **row._asdict()} for row in rows.rejects]
+            _SQL["reject"], [{"shard": self._shard, "now": self._now, **row._asdict()} for row in settled.rejects]
         )
-        removed = self._remove() if page.last or self._writing.parts else []
-        self._remember(page)
+        self._remember(page, settled)
+        state = state.counting(
+            records=settled.accepted + settled.rejected,
+            rejected=settled.rejected,
+            kept=settled.accepted - len(added),
+        )
+        error = None
+        if page.last or self._writing.parts:
+            error = too_many_rejected(self._shard, self._writing, state)
+            state = state if error else self._ending.go_on(state.ending(self._writing.parts))
+        changes = self._tell(added, changed)
+        return self._keep(settled.count(changes), state, error)
+
+    def go_on(self) -> Outcome:
+        state = self._ending.go_on(self._load())
+        changes = self._tell([], [])
+        return self._keep(Counter(removed=len(changes.removed)), state, None)
+
+    def _load(self) -> Pass:
+        row = self._tx.execute(_SQL["pass"], {"shard": self._shard}).fetchone()
+        return decode_pass(row["state"] if row else None, self._lease)
+
+    def _keep(self, counted: Counter[str], state: Pass, error: TerminalError | None) -> Outcome:
+        error = error or self._ending.refused
+        outcome = refused(counted, state, error) if error else finished(counted, state)
+        if outcome.is_over:
+            self._tx.execute(_SQL["forget_pass"], self._extent)
+        else:
+            self._tx.execute(_SQL["keep_pass"], {**self._extent, "state": encode_pass(outcome.state)})
+        return outcome
+
+    def _tell(self, added: _Versions, changed: _Versions) -> PlacesChanged:
+        """One event for all that the commit changes."""
         changes = PlacesChanged(
-            self._writing.extent.source, self._shard, versioned(added), versioned(changed), versioned(removed)
+            self._writing.extent.source,
+            self._shard,
+            versioned(added),
+            versioned(changed),
+            versioned(sorted(self._ending.removed)),
         )
         if not changes.is_empty:
             event = places_changed(changes, from_us(self._now))
             row = {"id": event.id, "name": event.name, "subject": event.subject, "data": bytes(event.data).decode()}
             self._tx.execute(_SQL["event"], {**row, "now": self._now})
-        return rows.count(changes)
+        return changes
 
-    def _look_for_the_gone(self, page: Page, seen: list[str]) -> None:
+    def _look_for_the_gone(self, state: Pass, page: Page, seen: list[str]) -> Pass:
         ids = msgspec.json.encode(seen).decode()
         self._tx.execute(_SQL["strike"], {"seen": ids, "requested_at": self._requested_at})
-        if page.hides_some:
-            self._tx.execute(_SQL["forget_candidates"], self._extent)
-        elif page.covers:
-            covered = {"start": page.covers.start, "end": page.covers.end, "seen": ids}
-            self._tx.execute(_SQL["gather"], {**self._extent, **covered})
+        if not page.covers or state.unsure or any(gap.is_open for gap in state.gaps):
+            return state
+        covered = Gap(page.covers.start, "", page.covers.end, self._writing.requested_at)
+        rest = self._ending.gather(covered, seen)
+        return state.leaving(rest) if rest else state
+
+    def _mark(self, name: str, positions: dict[str, int]) -> dict[str, int]:
+        """Returns those that the pass has seen before, and where."""
+        ids = msgspec.json.encode(list(positions)).decode()
+        before = {
+            row["external_id"]: row["position"] for row in self._tx.execute(_SQL["marked"], {"pass": name, "seen": ids})
+        }
+        again = {each: before[each] for each in before if before[each] > 0 or positions[each] < 0}
+        fresh = [
+            {"pass": name, "external_id": external_id, "position": position}
+            for external_id, position in positions.items()
+            if external_id not in again
+        ]
+        self._tx.executemany(_SQL["mark"], fresh)
+        return again
 
     def _put(self, rows: list[PlaceRow], still: list[str]) -> tuple[_Versions, _Versions]:
         """Writes what is new and what has changed; returns which was which, with its version."""
+        self._refuse_outdated(still)
         known = self._known([*still, *(row.external_id for row in rows)])
         added: _Versions = []
         changed: _Versions = []
@@ -86,8 +146,14 @@ class PageWriting:
         self._touch([known[external_id] for external_id in same])
         return added, changed
 
-    def _remember(self, page: Page) -> None:
-        if self._writing.question and (answer := remembered(page)):
+    def _refuse_outdated(self, still: list[str]) -> None:
+        if still and self._writing.known_at:
+            known = {"still": msgspec.json.encode(still).decode(), "known_at": to_us(self._writing.known_at)}
+            if self._tx.execute(_SQL["changed_since"], known).fetchone()["changed"]:
+                raise OutdatedAnswer(f"{self._shard}: places have changed since the answer was remembered")
+
+    def _remember(self, page: Page, rows: SettledRows) -> None:
+        if self._writing.question and (answer := remembered(page, rows)):
             asked = {"question": self._writing.question, "answer": answer.decode(), "requested_at": self._requested_at}
             self._tx.execute(_SQL["remember"], asked)
 
@@ -114,14 +180,3 @@ class PageWriting:
         if self._tx.execute(_SQL[self._contended], rival).fetchone()["contended"]:
             touched = [{"external_id": row["external_id"], "requested_at": self._requested_at} for row in older]
             self._tx.executemany(_SQL["touch"], touched)
-
-    def _remove(self) -> _Versions:
-        going = self._tx.execute(_SQL["going"], self._extent).fetchone()["going"]
-        removed: _Versions = []
-        if going:
-            held = self._tx.execute(_SQL["held"], self._extent).fetchone()["held"]
-            refuse_mass_delete(self._shard, self._writing, going=going, held=held)
-            rows = self._tx.execute(_SQL["remove"], self._extent).fetchall()
-            removed = sorted((row["external_id"], row["version"]) for row in rows)
-        self._tx.execute(_SQL["forget_candidates"], self._extent)
-        return removed

@@ -1,14 +1,14 @@
 """The page commit on SQLite."""
 
 import sqlite3
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
 from waypost.adapters.apart import ShardEnd, tell, what_is_left
 from waypost.adapters.page_rows import PageRows, recall
+from waypost.adapters.pass_outcomes import Outcome
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite import jobs
 from waypost.adapters.sqlite.database import SqliteDatabase, from_us, now_us
@@ -19,6 +19,7 @@ from waypost.scaling.jobs.job import Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
 
 _SQL = load_queries(__package__, "pages.sql")
+_Write = Callable[[PageWriting], Outcome]
 _parts = msgspec.json.Decoder(list[str])
 
 
@@ -42,20 +43,23 @@ class SqlitePageStore:
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)
+        return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
 
+    async def go_on(self, lease: Lease, writing: Writing) -> Committed:
+        return await self._commit(lease, writing, PageWriting.go_on, None)
+
+    async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
         def work(tx: sqlite3.Connection) -> Committed:
             # The fenced write comes first: it fails for a stale worker before anything else is touched.
             jobs.count(tx, lease, writing.counted)
-            changes = PageWriting(tx, lease.shard, writing, contended="contended").write(page, rows)
-            tx.execute(jobs.SQL["move_cursor"], {"cursor": page.cursor, "id": lease.job_id})
-            if writing.parts:
-                jobs.end_lease(tx, lease, changes, status="done", now=now_us())
-                jobs.add_parts(tx, lease, writing.parts)
-            elif page.last:
-                jobs.end_lease(tx, lease, changes, status="done", now=now_us())
+            outcome = write(PageWriting(tx, lease, writing, contended="contended"))
+            tx.execute(jobs.SQL["move_cursor"], {"cursor": outcome.cursor(following), "id": lease.job_id})
+            if outcome.is_over:
+                jobs.end_lease(tx, lease, outcome.counted, status="done", now=now_us())
+                jobs.add_parts(tx, lease, outcome.state.parts)
             else:
-                jobs.count(tx, lease, changes)
-            return Committed(changes, ended=page.last or bool(writing.parts))
+                jobs.count(tx, lease, outcome.counted)
+            return outcome.committed(ended=outcome.is_over)
 
         return await self._database.write(work)
 
@@ -104,22 +108,27 @@ class SqliteApartPageStore:
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         rows = PageRows(page, writing)
-        parts = msgspec.json.encode(writing.parts).decode() if writing.parts else None
-        ends = page.last or bool(parts)
+        return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
 
-        def work(tx: sqlite3.Connection) -> Counter[str]:
+    async def go_on(self, lease: Lease, writing: Writing) -> Committed:
+        return await self._commit(lease, writing, PageWriting.go_on, None)
+
+    async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
+        def work(tx: sqlite3.Connection) -> Outcome:
             _raise_fence(tx, lease)
-            changes = PageWriting(tx, lease.shard, writing, contended="contended_apart").write(page, rows)
-            tx.execute(_SQL["move_shard"], {"shard": lease.shard, "cursor": page.cursor, "done": ends, "parts": parts})
-            return changes
+            outcome = write(PageWriting(tx, lease, writing, contended="contended_apart"))
+            parts = msgspec.json.encode(outcome.state.parts).decode() if outcome.state.parts else None
+            moved = {"shard": lease.shard, "cursor": outcome.cursor(following), "done": outcome.is_over}
+            tx.execute(_SQL["move_shard"], {**moved, "parts": parts if outcome.is_over else None})
+            return outcome
 
-        changes = await self._database.write(work)
-        return await tell(self._jobs, lease, page, writing, changes)
+        outcome = await self._database.write(work)
+        return await tell(self._jobs, lease, writing, outcome, following)
 
 
 async def _remembered(database: SqliteDatabase, question: str) -> Remembered | None:
     row = await database.read(lambda c: c.execute(_SQL["answer"], {"question": question}).fetchone())
-    return recall(row["answer"]) if row else None
+    return recall(row["answer"], from_us(row["requested_at"])) if row else None
 
 
 def _raise_fence(tx: sqlite3.Connection, lease: Lease) -> None:

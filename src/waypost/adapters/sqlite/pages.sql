@@ -15,12 +15,34 @@ select exists (
 delete from candidates
 where external_id in (select value from json_each(:seen)) and requested_at <= :requested_at;
 
--- gather: what we hold of the numbers that the page covers, and it lacks
+-- pass: how far the reading of a shard is
+select state from passes where shard = :shard;
+
+-- keep_pass: until the next commit
+insert into passes (shard, state, seen_at) values (:shard, :state, :now)
+on conflict (shard) do update set state = excluded.state, seen_at = excluded.seen_at;
+
+-- forget_pass: the shard is over
+delete from passes where shard = :shard;
+
+-- marked: what the pass has seen of these before
+select external_id, position from marks where pass = :pass and external_id in (select value from json_each(:seen));
+
+-- mark: what the pass sees; who was not understood before may be now
+insert into marks (pass, external_id, position) values (:pass, :external_id, :position)
+on conflict do update set position = excluded.position where position < 0;
+
+-- next_held: some places that we hold in a range of numbers, from behind one on
+select number, external_id from places
+where source = :source and area = :area and removed_at is null
+  and (number, external_id) > (:number, :external_id) and (:end is null or number < :end)
+order by number, external_id
+limit :limit;
+
+-- gather: of these, what was not seen, unless a later request has
 insert into candidates (shard, external_id, requested_at)
 select :shard, external_id, :requested_at from places
-where source = :source and area = :area and number >= :start and (:end is null or number < :end)
-  and removed_at is null and requested_at <= :requested_at
-  and external_id not in (select value from json_each(:seen))
+where external_id in (select value from json_each(:lacking)) and removed_at is null and requested_at <= :requested_at
 on conflict do nothing;
 
 -- known: what we have of the page's places already
@@ -47,28 +69,43 @@ insert into rejects (shard, record_hash, record, reason, external_id, seen_at)
 values (:shard, :record_hash, :record, :reason, :external_id, :now)
 on conflict do update set seen_at = excluded.seen_at;
 
--- going: how many of a shard's candidates would be removed
-select count(*) as going
-from candidates join places using (external_id)
-where candidates.shard = :shard and source = :source and area = :area and removed_at is null
-  and places.requested_at <= candidates.requested_at;
+-- next_candidates: some of a shard's, from behind one on, and whether each would be removed
+select candidates.external_id, places.external_id is not null as goes
+from candidates left join places on places.external_id = candidates.external_id
+  and source = :source and area = :area and removed_at is null
+  and places.requested_at <= candidates.requested_at
+where candidates.shard = :shard and candidates.external_id > :after
+order by candidates.external_id
+limit :limit;
 
--- held: how many places we hold of a shard
-select count(*) as held from places
-where source = :source and area = :area and number >= :start and (:end is null or number < :end)
-  and removed_at is null;
-
--- remove: a shard's candidates, unless somebody has seen them since
+-- remove: a shard's candidates up to one, unless somebody has seen them since
 update places
 set removed_at = candidates.requested_at, changed_at = :now, version = version + 1
 from candidates
-where candidates.shard = :shard and candidates.external_id = places.external_id
+where candidates.shard = :shard and candidates.external_id > :after and candidates.external_id <= :last
+  and candidates.external_id = places.external_id
   and source = :source and area = :area and removed_at is null
   and places.requested_at <= candidates.requested_at
 returning places.external_id, version;
 
--- forget_candidates: the shard has ended
-delete from candidates where shard = :shard;
+-- forget_candidates: of a shard, up to one
+delete from candidates where shard = :shard and external_id > :after and external_id <= :last;
+
+-- next_marks: how many there are in the next part of a pass's marks, and where it ends
+select count(*) as rows, max(external_id) as last
+from (select external_id from marks where pass = :pass and external_id > :after order by external_id limit :limit);
+
+-- clear: a pass's marks, up to one
+delete from marks where pass = :pass and external_id > :after and external_id <= :last;
+
+-- others: what the other shards of an import came to
+select coalesce(sum(held), 0) as held, coalesce(sum(going), 0) as going from removals
+where import = :import and shard <> :shard;
+
+-- note_removals: what a shard came to
+insert into removals (import, shard, held, going, judged_at) values (:import, :shard, :held, :going, :now)
+on conflict (import, shard) do update
+set held = excluded.held, going = excluded.going, judged_at = excluded.judged_at;
 
 -- remember: an answer, by the question
 insert into answers (question, answer, requested_at) values (:question, :answer, :requested_at)
@@ -77,13 +114,20 @@ set answer = excluded.answer, requested_at = excluded.requested_at
 where requested_at <= excluded.requested_at;
 
 -- answer: to a question, unless a place in it has changed since
-select answer from answers
+select answer, requested_at from answers
 where question = :question and not exists (
   select 1 from json_each(answer, '$.external_ids') as named
   left join places on places.external_id = named.value
   where places.external_id is null or places.removed_at is not null
     or places.requested_at > answers.requested_at
 );
+
+-- changed_since: whether any of these is gone, or was brought by a later request
+select exists (
+  select 1 from json_each(:still) as named
+  left join places on places.external_id = named.value
+  where places.external_id is null or places.removed_at is not null or places.requested_at > :known_at
+) as changed;
 
 -- event: what happened, for others
 insert into outbox (id, name, subject, occurred_at, data) values (:id, :name, :subject, :now, :data);

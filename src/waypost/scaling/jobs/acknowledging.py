@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -22,11 +23,16 @@ _CLOSING_SECONDS = 5.0
 
 
 class Acknowledger:
-    """Keeps each job's lease renewed until its acknowledgement has arrived, or the lease is lost."""
+    """Keeps each job's lease renewed until its acknowledgement has arrived, or the lease is lost.
 
-    def __init__(self, store: JobStore, renewer: Renewer) -> None:
+    What nobody foresaw ends it: then it holds nothing any more, takes nothing, and calls `on_end`.
+    """
+
+    def __init__(self, store: JobStore, renewer: Renewer, on_end: Callable[[], None]) -> None:
         self._store = store
         self._renewer = renewer
+        self._on_end = on_end
+        self._failure: Exception | None = None
         self._waiting: list[Held] = []
         self._in_flight = 0
         self._closing = False
@@ -57,18 +63,38 @@ class Acknowledger:
         return self.backlog < _MOST_WAITING
 
     def acknowledge(self, held: Held) -> None:
+        if self._failure:
+            self._let_go([held])
+            return
         self._waiting.append(held)
         self._news.set()
 
+    def raise_if_ended(self) -> None:
+        if self._failure:
+            raise self._failure
+
     async def _run(self) -> None:
+        try:
+            await self._keep_sending()
+        except Exception as error:  # noqa: BLE001 - the worker raises it
+            self._failure = error
+            waiting, self._waiting = self._waiting, []
+            self._let_go(waiting)
+            self._on_end()
+
+    async def _keep_sending(self) -> None:
         while self._waiting or not self._closing:
             await self._news.wait()
             self._news.clear()
             while self._waiting:
                 batch, self._waiting = self._waiting[:_BATCH], self._waiting[_BATCH:]
                 self._in_flight = len(batch)
-                await self._send(batch)
-                self._in_flight = 0
+                try:
+                    await self._send(batch)
+                finally:
+                    self._in_flight = 0
+                    for held in batch:
+                        self._renewer.drop(held)
 
     async def _send(self, batch: list[Held]) -> None:
         while batch:
@@ -79,11 +105,15 @@ class Acknowledger:
                 await asyncio.sleep(full_jitter(1, base=1.0, cap=1.0, rng=self._rng))
                 batch = self._without_lost(batch)
                 continue
-            for held in batch:
-                self._renewer.drop(held)
             JOBS_ENDED.labels("done").inc(len(kept))
             JOBS_ENDED.labels("lost").inc(len(batch) - len(kept))
             return
+
+    def _let_go(self, helds: Sequence[Held]) -> None:
+        """Their leases expire, and somebody does the jobs again."""
+        for held in helds:
+            self._renewer.drop(held)
+        JOBS_ENDED.labels("lost").inc(len(helds))
 
     def _without_lost(self, batch: list[Held]) -> list[Held]:
         """Once a lease is lost, somebody else does the job again; our word no longer counts."""

@@ -109,10 +109,17 @@ class Tally(msgspec.Struct, frozen=True):
 class Held:
     """A lease in a worker's hands: how long it may be trusted, and what was counted but not yet written down."""
 
-    def __init__(self, lease: Lease, deadline: float, renew: "Callable[[Held], Awaitable[None]] | None" = None) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        deadline: float,
+        renew: "Callable[[Held], Awaitable[None]] | None" = None,
+        on_progress: Callable[[], None] | None = None,
+    ) -> None:
         self.lease = lease
         self.deadline = deadline
         self._renew = renew
+        self._on_progress = on_progress
         self.counted: Counter[str] = Counter()
         self.lost = False
         # Set by a handler whose last write ended the job; otherwise the worker acknowledges it.
@@ -129,3 +136,5 @@ class Held:
         """A commit went through: what was counted is written down, and earlier attempts are forgiven."""
         self.lease = msgspec.structs.replace(self.lease, cursor=cursor, attempts=0)
         self.counted.clear()
+        if self._on_progress:
+            self._on_progress()

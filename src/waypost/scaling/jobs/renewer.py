@@ -9,6 +9,7 @@ from typing import Self
 
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import WaypostError
+from waypost.kernel.tasks import end
 from waypost.scaling.jobs.job import Held
 from waypost.scaling.jobs.store import JobStore
 from waypost.telemetry.logs import get_logger
@@ -19,7 +20,7 @@ log = get_logger("jobs")
 # The part of a lease after which it is renewed, and the part kept back because clocks and replies take time.
 _RENEW_AFTER = 1 / 3
 _MARGIN = 1 / 10
-# The part after which a job that somebody was just changing is tried again.
+# The part after which a job that somebody was just changing is tried again, and all of them after errors.
 _TRY_AGAIN = 1 / 20
 
 
@@ -37,9 +38,12 @@ class Renewer:
         # By fence, not by job: a job that was given back may be held again before its old lease is dropped here.
         self._held: dict[int, tuple[Held, Callable[[], None]]] = {}
         self._is_busy = False
+        # Errors in a row.
+        self._failures = 0
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="lease-renewer", daemon=True)
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._live, name="lease-renewer", daemon=True)
 
     def __enter__(self) -> Self:
         # Counted when somebody asks for the metrics, not for each job.
@@ -61,30 +65,48 @@ class Renewer:
         with self._lock:
             self._held.pop(held.lease.fence, None)
 
-    async def _run(self) -> None:
-        watching = asyncio.create_task(self._watch())
+    def raise_if_ended(self) -> None:
+        """Nobody renews any more, and nobody would be told of a lost lease."""
+        if self._failure:
+            raise self._failure
+
+    def _live(self) -> None:
         try:
-            await self._keep_renewing()
-        finally:
-            watching.cancel()
+            asyncio.run(self._run())
+        except BaseException as error:  # noqa: BLE001 - the worker raises it
+            self._failure = error
+
+    async def _run(self) -> None:
+        watching, renewing = asyncio.create_task(self._watch()), asyncio.create_task(self._keep_renewing())
+        done, _ = await asyncio.wait({watching, renewing}, return_when=asyncio.FIRST_COMPLETED)
+        self._stop.set()
+        await end(watching, renewing)
+        for task in done:
+            task.result()
 
     async def _keep_renewing(self) -> None:
         while not self._stop.is_set():
             try:
                 async with self._open_store() as store:
+                    # After an error at once: by the next time that it would be due, the leases might be over.
+                    if self._failures:
+                        await self._renew(store)
                     while not await self._pause():
                         await self._renew(store)
             except WaypostError as error:
                 log.warning("leases could not be renewed", error=error.slug, message=str(error))
-                await self._pause_after_an_error()
+                await self._bear()
             except Exception:
                 # A thread that ended here would leave every lease to expire, and nobody would know why.
                 log.exception("leases could not be renewed, because of a defect")
-                await self._pause_after_an_error()
+                await self._bear()
 
-    async def _pause_after_an_error(self) -> None:
+    async def _bear(self) -> None:
+        """An error: try again on a new connection, first at once and then often."""
         LEASE_RENEWALS.labels("error").inc()
-        await self._pause()
+        self._failures += 1
+        if self._failures > 1:
+            await self._pause()
 
     async def _watch(self) -> None:
         """A store may take longer than a lease to say that it is away; what may have expired there is not ours."""
@@ -94,14 +116,17 @@ class Renewer:
 
     async def _pause(self) -> bool:
         """Until it is time to renew again; true when asked to stop."""
-        return await asyncio.to_thread(self._stop.wait, self._lease * (_TRY_AGAIN if self._is_busy else _RENEW_AFTER))
+        soon = self._is_busy or self._failures
+        return await asyncio.to_thread(self._stop.wait, self._lease * (_TRY_AGAIN if soon else _RENEW_AFTER))
 
     async def _renew(self, store: JobStore) -> None:
         held = self._all_held()
         if not held:
+            self._failures = 0
             return
         sent = monotonic()
         renewed = await store.renew([each.lease for each in held], lease=self._lease)
+        self._failures = 0
         for each in held:
             if each.lease.job_id in renewed.kept:
                 each.deadline = max(each.deadline, deadline_of(sent, self._lease))

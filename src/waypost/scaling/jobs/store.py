@@ -78,8 +78,12 @@ class JobStore(Protocol):
         """Leased → pending, due after `delay` seconds; the attempt does not count."""
         ...
 
-    async def release_owner(self, owner: str) -> int:
-        """Release whatever a worker of this name left behind. Only for a name that is known to be dead."""
+    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
+        """Leased → pending, for whatever a worker of this name left behind; the attempt counts. Returns how many.
+
+        Those that were begun `max_attempts` times in a row without progress go dead instead, as when they are claimed
+        after their lease has expired: they may be what kills it. Only for a name that is known to be dead.
+        """
         ...
 
     async def raise_fences(self, above: int) -> None:

@@ -1,7 +1,6 @@
 """The worker: claims jobs, works on several at once, and ends each lease the right way."""
 
 import asyncio
-import math
 import random
 from collections.abc import Awaitable, Callable
 
@@ -9,11 +8,13 @@ from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import Forbidden, NotNow, StoreTrouble, TransientError, WaypostError
 from waypost.kernel.tasks import end
+from waypost.kernel.text import as_text
 from waypost.scaling.jobs.acknowledging import Acknowledger
 from waypost.scaling.jobs.job import Failure, Held, LeaseLost
 from waypost.scaling.jobs.renewer import Renewer, deadline_of
 from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.jobs.trouble import Trouble
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import JOBS_ENDED
 
@@ -27,27 +28,6 @@ _POLL_SECONDS = 1.0
 _ENOUGH = 1 / 2
 _RETRY_BASE, _RETRY_CAP = 1.0, 60.0
 _TROUBLE_SECONDS = 3.0
-# Trouble that comes again within this time is the same trouble.
-_CALM_SECONDS = 10.0
-
-
-class Trouble:
-    """How long the store has been in trouble without a pause."""
-
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
-        self._since = self._last = -math.inf
-        self._error: StoreTrouble | None = None
-
-    def note(self, error: StoreTrouble) -> None:
-        now = monotonic()
-        if now - self._last > _CALM_SECONDS:
-            self._since = now
-        self._last, self._error = now, error
-
-    def raise_if_it_lasts(self) -> None:
-        if self._error and self._last - self._since >= self._patience:
-            raise self._error
 
 
 class Worker:
@@ -70,11 +50,13 @@ class Worker:
         self._tasks: set[asyncio.Task[None]] = set()
         # Those whose handler is at work.
         self._handling: set[asyncio.Task[None]] = set()
-        self._acknowledger = Acknowledger(store, renewer)
-        self._refusal: Forbidden | None = None
         self._changed = asyncio.Event()
+        self._acknowledger = Acknowledger(store, renewer, self._changed.set)
+        self._refusal: Forbidden | None = None
         self._stopping = False
+        # Of the store of jobs, and of whatever stores the handlers write to.
         self._trouble = Trouble(settings.store_patience)
+        self._trouble_at_work = Trouble(settings.store_patience)
 
     def stop(self) -> None:
         """Give every job back and end; what was committed stays."""
@@ -104,21 +86,31 @@ class Worker:
 
     async def _run(self, group: str | None, is_over: Callable[[], Awaitable[bool]]) -> None:
         """When the provider forbids us (a wrong key, a ban), asking for the other shards would only make it worse:
-        the rest is given back and the refusal is raised. So is the trouble of a store that lasts too long.
+        the rest is given back and the refusal is raised. So is the trouble of a store that lasts too long, and whatever
+        ended the acknowledger or the renewer: without them jobs would stay leased, and nobody would know why.
         """
         async with self._acknowledger:
             try:
                 while not self._stopping and not self._refusal:
-                    self._trouble.raise_if_it_lasts()
+                    self._raise_what_is_past_bearing()
                     try:
                         if await self._step(group, is_over):
                             return
                     except StoreTrouble as trouble:
-                        await asyncio.sleep(self._bear(trouble))
+                        self._trouble.note(trouble, monotonic())
+                        await asyncio.sleep(self._pause_after(trouble))
             finally:
                 await self._release_all()
+        # Not of the renewer: nothing is held any more.
+        self._acknowledger.raise_if_ended()
         if self._refusal:
             raise self._refusal
+
+    def _raise_what_is_past_bearing(self) -> None:
+        self._renewer.raise_if_ended()
+        self._acknowledger.raise_if_ended()
+        self._trouble.raise_if_it_lasts()
+        self._trouble_at_work.raise_if_it_lasts()
 
     async def _step(self, group: str | None, is_over: Callable[[], Awaitable[bool]]) -> bool:
         """Claim what there is room for, and wait for something to change; true when all is over."""
@@ -143,9 +135,10 @@ class Worker:
             max_attempts=self._settings.max_attempts,
             group=group,
         )
+        self._trouble.end()
         deadline = deadline_of(sent, self._settings.lease)
         for lease in leases:
-            held = Held(lease, deadline, self._keep)
+            held = Held(lease, deadline, self._keep, self._trouble_at_work.end)
             task = asyncio.create_task(self._work(held))
             self._tasks.add(task)
             # Renewed from now on, and not once its task begins: the loop may be busy until then.
@@ -173,45 +166,48 @@ class Worker:
         for task in done:
             task.result()
 
-    def _bear(self, trouble: StoreTrouble) -> float:
-        """Note that the store is in trouble; returns how long to leave it alone."""
+    def _pause_after(self, trouble: StoreTrouble) -> float:
+        """How long to leave the store alone."""
         log.warning("the store is in trouble", error=trouble.slug, message=str(trouble))
-        self._trouble.note(trouble)
         return full_jitter(1, base=_TROUBLE_SECONDS, cap=_TROUBLE_SECONDS, rng=self._rng)
 
     async def _work(self, held: Held) -> None:
         task = asyncio.current_task()
         assert task
+        how = "lost"
         try:
             if self._stopping:  # claimed, but asked to stop before it began
-                await self._give_back(held)
-                self._renewer.drop(held)
+                how = await self._give_back(held)
             elif not held.lost:
-                await self._handle(held, task)
+                how = await self._handle(held, task)
         finally:
+            # Whatever happened: a lease that nobody works on must not be renewed.
+            if how == "worked":
+                self._acknowledger.acknowledge(held)
+            else:
+                self._renewer.drop(held)
+                JOBS_ENDED.labels(how).inc()
+            log.debug("job ended", shard=held.lease.shard, how=how)
             # Here and not in a callback of the task, which would come a turn of the loop later: the room is free now.
             self._tasks.discard(task)
             self._changed.set()
 
-    async def _handle(self, held: Held, task: "asyncio.Task[None]") -> None:
+    async def _handle(self, held: Held, task: "asyncio.Task[None]") -> str:
+        """How it ended; "worked" if that has yet to be acknowledged."""
         self._handling.add(task)
+        began = monotonic()
         try:
             await self._handler(held)
         except asyncio.CancelledError:
             self._handling.discard(task)
-            how = "lost" if held.lost else await self._give_back(held)
+            return "lost" if held.lost else await self._give_back(held)
         except Exception as error:  # noqa: BLE001 - judged there, by its type
             self._handling.discard(task)
-            how = await self._judge(held, error)
-        else:
-            self._handling.discard(task)
-            if not held.ended:
-                self._acknowledger.acknowledge(held)
-                return
-            how = "done"
-        self._renewer.drop(held)
-        JOBS_ENDED.labels(how).inc()
-        log.debug("job ended", shard=held.lease.shard, how=how)
+            self._note_how_the_store_is(error, began)
+            return await self._judge(held, error)
+        self._handling.discard(task)
+        self._trouble_at_work.end()
+        return "done" if held.ended else "worked"
 
     def _interrupter(self, task: "asyncio.Task[None]") -> Callable[[], None]:
         """To be called from any thread."""
@@ -226,6 +222,13 @@ class Worker:
         if task in self._handling:
             task.cancel()
 
+    def _note_how_the_store_is(self, error: Exception, began: float) -> None:
+        """Whatever else ended a handler, it had got past the store."""
+        if isinstance(error, StoreTrouble):
+            self._trouble_at_work.note(error, monotonic(), began=began)
+        elif not isinstance(error, LeaseLost):
+            self._trouble_at_work.end()
+
     async def _judge(self, held: Held, error: Exception) -> str:
         """Whose fault it is decides what becomes of the job."""
         match error:
@@ -235,7 +238,7 @@ class Worker:
                 return await self._give_back(held, delay=error.retry_in)
             case StoreTrouble():
                 # If the store does not even take it back, the lease will expire.
-                return await self._give_back(held, delay=self._bear(error))
+                return await self._give_back(held, delay=self._pause_after(error))
             case WaypostError():
                 return await self._fail(held, error)
             case _:
@@ -249,9 +252,10 @@ class Worker:
         log.warning("job failed", shard=held.lease.shard, error=error.slug, message=str(error), retry_in=delay)
         held.counted["retries"] += retry
         try:
-            await self._store.fail(held.lease, Failure(error.slug, str(error)), retry_in=delay, counted=held.counted)
-        except (LeaseLost, StoreTrouble):
-            return "lost"
+            failure = Failure(error.slug, as_text(str(error)))
+            await self._store.fail(held.lease, failure, retry_in=delay, counted=held.counted)
+        except Exception as failure_of_the_store:  # noqa: BLE001 - told there; the lease will expire
+            return self._lose(held, failure_of_the_store)
         finally:
             if isinstance(error, Forbidden):
                 self._refusal = error
@@ -260,9 +264,15 @@ class Worker:
     async def _give_back(self, held: Held, delay: float = 0.0) -> str:
         try:
             await self._store.release(held.lease, counted=held.counted, delay=delay)
-        except (LeaseLost, StoreTrouble):
-            return "lost"
+        except Exception as error:  # noqa: BLE001 - told there; the lease will expire
+            return self._lose(held, error)
         return "released"
+
+    def _lose(self, held: Held, error: Exception) -> str:
+        """The store did not take a job back."""
+        if not isinstance(error, (LeaseLost, StoreTrouble)):
+            log.error("a job could not be given back", shard=held.lease.shard, exc_info=error)
+        return "lost"
 
     async def _release_all(self) -> None:
         self._stopping = True

@@ -26,6 +26,8 @@ class Waiting(msgspec.Struct, array_like=True):
     turn: int
     cost: int
     until: int
+    # Whether its turn is near, and only somebody ahead keeps it from going.
+    here: bool = False
 
 
 class Account(msgspec.Struct):

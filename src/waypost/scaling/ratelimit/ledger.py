@@ -1,26 +1,32 @@
 """How a budget changes: pure arithmetic on microseconds of the store's clock.
 
 Each limit has an arrival time: when the next request would come if all came evenly. Granting a turn moves it forward
-and says when to go, so that callers are served in order and nobody polls. A turn is granted a few seconds ahead at
-most; who would come later stands in a line, and asks again when its turn is near. So whoever disappears takes no more
-than a few seconds with it, and a clock that steps back cannot stop everybody for long.
+and says when to go, so that callers are served in order and nobody polls. A turn is granted 0.4 s ahead at most; those
+who would come later stand in a line, and ask again when their turn is near. A place in the line keeps a turn free only
+until the last call for it: then whoever is there takes it. So a caller that disappears costs the others no more than
+the turns it was granted, and a clock that steps back cannot stop everybody for long.
 
 The same arithmetic is in adapters/redis/lua/budget and lua/turn; a test compares them step by step.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from waypost.scaling.ratelimit.account import Account, Answered, Asked, Known, Rules, Waiting
 from waypost.scaling.ratelimit.limits import Spacing
 
 _SECOND = 1_000_000
-# How far ahead turns are granted.
-HORIZON = 3 * _SECOND
-# Who stands in the line asks again after half of its wait, or this if that is longer, and whenever its turn is near.
-# Who is late by more than the grace loses its place.
-HEARTBEAT = 30 * _SECOND
-GRACE = 1 * _SECOND
+# How far ahead turns are granted: what a killed process holds is lost.
+HORIZON = _SECOND * 2 // 5
+# A caller in the line asks again after a third of its wait, or this if that is longer, and when its turn is near.
+HEARTBEAT = _SECOND // 2
+# One that is late by more than this is no longer waited for. When it comes, it is served by its number.
+GRACE = _SECOND // 4
+# So shortly before a turn it goes to whoever is there, even if somebody ahead in the line may still come.
+LAST_CALL = _SECOND // 10
+# The longest time between two successes for which the pace rises.
+STEADY = 3 * _SECOND
 # Who has not asked for this long no longer counts as somebody who shares the budget.
 MEMBER_SECONDS = 60
 # The pause after a refusal without advice doubles from the first to the longest.
@@ -30,6 +36,18 @@ LONGEST_PAUSE = 600 * _SECOND
 NOTEWORTHY = 0.9
 # How far the count of changes jumps after a loss, so that everybody's knowledge is older than the mended state.
 LEAP = 1 << 20
+
+
+@dataclass
+class _Walk:
+    """On the way along the line: where turns are free; where they will be once those who are here have had theirs; and
+    once all have who stand ahead.
+    """
+
+    free: list[int]
+    rest: list[int]
+    arrivals: list[int]
+    ahead: list[Waiting] = field(default_factory=list)
 
 
 class Ledger:
@@ -65,26 +83,11 @@ class Ledger:
             self._restore()
         self._note_member(process)
         wanted = {self._number(each): each for each in asked}
-        answers: list[Answered] = []
-        ahead: list[Waiting] = []
         arrivals = self._arrivals()
-        for waiting in self._line(wanted):
-            at, after = self._slot(arrivals, waiting.cost)
-            request = wanted.get(waiting.turn)
-            if request and at - self._now > request.max_wait:
-                answers.append(Answered("refused", waiting.turn, at))
-            elif request and not ahead and at - self._now <= HORIZON:
-                self._grant(waiting.turn, arrivals, after)
-                answers.append(Answered("granted", waiting.turn, at))
-                arrivals = after
-            else:
-                if request:
-                    waiting.until = self._come_back(at, ahead) + GRACE
-                    answers.append(Answered("later", waiting.turn, waiting.until - GRACE))
-                ahead.append(waiting)
-                arrivals = after
-        self.account.line = ahead
-        return answers
+        walk = _Walk(arrivals, arrivals, arrivals)
+        served = [self._serve(waiting, wanted.get(waiting.turn), walk) for waiting in self._line(wanted)]
+        self.account.line = walk.ahead
+        return [answered for answered in served if answered]
 
     def penalise(self, pause: int | None) -> Known:
         """The provider refused: nobody asks for so long. What comes in during a penalty belongs to the same refusal."""
@@ -129,8 +132,9 @@ class Ledger:
         if known.born and (not account.born or is_behind):
             arrivals = zip(self._arrivals(), known.arrivals, strict=False)
             self._set_arrivals([max(ours, self._recall(theirs, known)) for ours, theirs in arrivals])
-            # Others may hold turns that nobody here knows of, but none later than this.
-            account.quiet = now + HORIZON
+            # Others may hold turns that nobody here knows of, but none later than the horizon.
+            evenly = (each.interval for each in self._rules.spacings if each.burst == 1)
+            account.quiet = now + HORIZON + max(evenly, default=0)
             account.epoch = max(account.epoch, known.epoch)
             account.pace = min(account.pace, known.pace)
             account.paced_at = now
@@ -149,7 +153,7 @@ class Ledger:
         account, now = self.account, self._now
         if now >= account.penalty and (account.refusals or account.pace < self._rules.ceiling):
             account.refusals = 0
-            step = min(max(0, now - account.paced_at), HORIZON) / self._rules.recovery
+            step = min(max(0, now - account.paced_at), STEADY) / self._rules.recovery
             account.pace = min(self._rules.ceiling, account.pace + step)
             account.paced_at = now
 
@@ -170,6 +174,27 @@ class Ledger:
             [*others, *(Waiting(turn, asked.cost, 0) for turn, asked in wanted.items())], key=lambda each: each.turn
         )
 
+    def _serve(self, waiting: Waiting, request: Asked | None, walk: "_Walk") -> Answered | None:
+        """The next in the line, which may have asked just now, or only stand there."""
+        at, after = self._slot(walk.arrivals, waiting.cost)
+        if request and at - self._now > request.max_wait:
+            return Answered("refused", waiting.turn, at)
+        walk.arrivals = after
+        called, rest = self._slot(walk.rest, waiting.cost)
+        call, is_near = called - LAST_CALL, at - self._now <= HORIZON
+        if request and is_near and (not walk.ahead or call <= self._now):
+            first, used = self._slot(walk.free, waiting.cost)
+            self._grant(waiting.turn, walk.free, used)
+            walk.free, walk.rest = used, rest
+            return Answered("granted", waiting.turn, first)
+        if request:
+            again = min(call, walk.ahead[-1].until + 1) if is_near else self._come_back(at)
+            waiting.until, waiting.here = again + GRACE, is_near
+        if waiting.here:
+            walk.rest = rest
+        walk.ahead.append(waiting)
+        return Answered("later", waiting.turn, waiting.until - GRACE) if request else None
+
     def _slot(self, arrivals: list[int], cost: int) -> tuple[int, list[int]]:
         """The earliest moment that suits every limit, and their arrival times after it.
 
@@ -187,10 +212,9 @@ class Ledger:
         self.account.last_turn, self.account.before_last = turn, before
         self._set_arrivals(after)
 
-    def _come_back(self, at: int, ahead: list[Waiting]) -> int:
-        """When the turn is near; or, if it is and somebody ahead is overdue, when the first of them has lapsed."""
-        near = at - HORIZON if at - HORIZON > self._now or not ahead else ahead[0].until + 1
-        return min(self._now + max(HEARTBEAT, (at - self._now) // 2), near)
+    def _come_back(self, at: int) -> int:
+        """When the turn is near, and on the way there: the line ahead may become shorter."""
+        return min(self._now + max(HEARTBEAT, (at - self._now) // 3), at - HORIZON)
 
     def _stop_until(self, time: int) -> None:
         account = self.account

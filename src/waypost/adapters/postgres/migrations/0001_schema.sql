@@ -102,7 +102,7 @@ create table places (
   -- A tombstone: when the request was sent whose answer lacked the place.
   removed_at timestamptz
 );
-create index places_by_area on places (source, area, number) where removed_at is null;
+create index places_by_area on places (source, area, number, external_id) where removed_at is null;
 
 -- Packing records is most of what the server has to do for a page, and lz4 takes a third of the time of the usual way.
 -- A server that does not have it packs them in the usual way.
@@ -122,6 +122,34 @@ create table candidates (
   primary key (shard, external_id)
 );
 create index candidates_by_place on candidates (external_id);
+
+-- How far the reading of a shard is, as JSON, while it takes more than one commit.
+create table passes (
+  shard text collate "C" primary key,
+  state text not null,
+  seen_at timestamptz not null
+)
+-- Room on each page lets a row change where it is, and leaves the index alone.
+with (fillfactor = 50);
+
+-- What a pass has seen, and where: negative for a record that was not understood.
+create table marks (
+  pass uuid not null,
+  external_id text collate "C" not null,
+  position bigint not null,
+  primary key (pass, external_id)
+);
+
+-- What the shards of an import came to that have ended: places that they held, and those that went. The row without a
+-- shard is the import's lock.
+create table removals (
+  import text collate "C" not null,
+  shard text collate "C" not null,
+  held bigint not null,
+  going bigint not null,
+  judged_at timestamptz not null,
+  primary key (import, shard)
+);
 
 -- Records that could not be understood, one row each however often they come.
 create table rejects (

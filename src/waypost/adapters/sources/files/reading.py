@@ -69,7 +69,9 @@ class Reading:
                 size += len(item.record) if item else 0
                 last = item is None
         received = len(fetched) + len(rejects)
-        return Page(tuple(fetched), tuple(rejects), str(self._cursor), last, received=received, covers=covers)
+        return Page(
+            tuple(fetched), tuple(rejects), str(self._cursor), last, received=received, covers=covers, at_rest=True
+        )
 
     def _skip(self, is_abandoned: Callable[[], bool]) -> None:
         while self._before:

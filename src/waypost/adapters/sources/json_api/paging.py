@@ -1,8 +1,6 @@
 """How one page of a JSON API leads to the next: by number, by offset, by a token, by a link, or after an id.
 
-A cursor says how it goes on: `page:3:<read>:<check>`, `offset:200:<read>:<check>`, `token:…`, `at:/path?…` or
-`after:17`. `read` is how many records came so far. The check is a digest of the page before: a provider that ignores
-the parameter would send that page for ever.
+A cursor says how it goes on: `token:…`, `at:/path?…`, `after:17`, or by number, with what came before.
 """
 
 import hashlib
@@ -13,13 +11,14 @@ import msgspec
 
 from waypost.adapters.sources.http import Answer, ProviderClient, ProviderRejected
 from waypost.adapters.sources.json_api.body import Body
+from waypost.adapters.sources.json_api.numbered import Numbered
 from waypost.adapters.sources.json_api.tables import PaginationTable
+from waypost.adapters.sources.tally import count_on, how_it_moved, is_certain
 from waypost.adapters.sources.weblinks import next_link
-from waypost.importing.source import BadCursor, StuckCursor
+from waypost.importing.source import BadCursor, Remembered, StuckCursor
 
 _LONGEST_TOKEN = 8192
 _STARTS = {"page": 1, "offset": 0, "keyset": 0}
-_PREFIXES = {"page": "page", "offset": "offset", "keyset": "after"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +33,16 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Onwards:
-    """Where the next page starts; whether there is none; and whether there is one that nobody will send."""
+    """Where the next page starts; whether there is none; and whether there is one that nobody will send.
+
+    `moved` and `certain` are those of the page.
+    """
 
     cursor: str | None
     last: bool
     truncated: bool = False
+    moved: str | None = None
+    certain: bool = True
 
 
 class Paging:
@@ -73,7 +77,9 @@ class Paging:
         """The number of a page, of records before it, or the id that it follows."""
         if cursor is None:
             return self._start
-        number = _part(cursor, _PREFIXES[self._table.kind]).partition(":")[0]
+        if self._table.kind != "keyset":
+            return self._numbered(cursor).position
+        number = _part(cursor, "after")
         if not (number.isascii() and number.isdigit() and len(number) < 19):  # noqa: PLR2004 - 64 bits
             raise _bad(cursor)
         return int(number)
@@ -87,12 +93,27 @@ class Paging:
                 return Onwards(None, last=not truncated, truncated=truncated)
             case "cursor" | "link":
                 following = self._told(received)
-                return Onwards(following, last=following is None)
+                return Onwards(following, last=following is None, certain=cursor is None)
             case "keyset":
                 is_last = not count or bool(table.more and not received.body.flag(table.more))
                 return Onwards(cursor if is_last else f"after:{received.highest}", is_last)
             case "page" | "offset":
                 return self._by_number(received, cursor)
+
+    def onwards_again(self, known: Remembered, cursor: str | None) -> Onwards:
+        """After an answer that is as it is remembered; what came before it in this pass may be another."""
+        if self._table.kind in {"cursor", "link"}:
+            return Onwards(known.cursor, known.last, certain=cursor is None)
+        if self._table.kind not in {"page", "offset"} or known.cursor is None:
+            return Onwards(known.cursor, known.last)
+        before = self._numbered(cursor) if cursor else None
+        then = self._numbered(known.cursor)
+        if before and before.position == then.position:
+            # It was empty, and led nowhere.
+            return Onwards(cursor, known.last, certain=is_certain(before.tally, before.tally))
+        tally = count_on(before.tally if before else None, then.count, then.tally.total)
+        following = msgspec.structs.replace(then, tally=tally)
+        return _judged(before, following, then.tally.total, last=known.last, cursor=str(following))
 
     def tells_all(self, received: Received) -> bool:
         """Whether this is sure to be everything that the provider has, once its pages are all read."""
@@ -103,28 +124,32 @@ class Paging:
 
     def _by_number(self, received: Received, cursor: str | None) -> Onwards:
         table, count = self._table, len(received.records)
-        check = _digest(received.records)
-        if cursor is not None and count and cursor.rpartition(":")[2] == check:
+        before, check = self._numbered(cursor) if cursor else None, _digest(received.records)
+        if before and count and before.check == check:
             raise StuckCursor(
                 f"the provider sends the same page again: does it know the parameter {table.parameter!r}"
                 " (pagination.parameter)?"
             )
-        after = self.position(cursor) + (1 if table.kind == "page" else count)
-        read = _read_so_far(cursor) + count
-        onwards = f"{table.kind}:{after}:{read}:{check}"
-        if table.limit is not None and count and read >= table.limit and not self._fits(received, table.limit):
-            return Onwards(onwards, last=False, truncated=True)
-        return Onwards(onwards if count else cursor, last=self._is_last(received, read))
+        total = received.body.count(table.total) if table.total else None
+        tally = count_on(before.tally if before else None, count, total)
+        position = self.position(cursor) + (1 if table.kind == "page" else count)
+        following = Numbered(table.kind, position, count, tally, check)
+        is_hidden = table.limit is not None and tally.read >= table.limit and (total is None or total > table.limit)
+        if count and is_hidden:
+            return Onwards(str(following), last=False, truncated=True)
+        last = self._is_last(received, tally.read, total)
+        return _judged(before, following, total, last=last, cursor=str(following) if count else cursor)
 
-    def _fits(self, received: Received, limit: int) -> bool:
-        return self._table.total is not None and received.body.count(self._table.total) <= limit
-
-    def _is_last(self, received: Received, read: int) -> bool:
+    def _is_last(self, received: Received, read: int, total: int | None) -> bool:
         if self._table.more:
             return not received.body.flag(self._table.more)
-        if self._table.total:
-            return read >= received.body.count(self._table.total)
-        return not received.records
+        return not received.records if total is None else read >= total
+
+    def _numbered(self, cursor: str) -> Numbered:
+        numbered = Numbered.parse(cursor)
+        if numbered is None or numbered.kind != self._table.kind:
+            raise _bad(cursor)
+        return numbered
 
     def _told(self, received: Received) -> str | None:
         """The cursor that the provider itself tells, if there is a next page."""
@@ -144,20 +169,18 @@ class Paging:
         return token
 
 
+def _judged(
+    before: Numbered | None, following: Numbered, total: int | None, *, last: bool, cursor: str | None
+) -> Onwards:
+    so_far = before.tally if before else None
+    return Onwards(cursor, last, moved=how_it_moved(so_far, total), certain=is_certain(so_far, following.tally))
+
+
 def _digest(records: Sequence[msgspec.Raw]) -> str:
     digest = hashlib.blake2s(digest_size=8)
     for record in records:
         digest.update(record)
     return digest.hexdigest()
-
-
-def _read_so_far(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    match cursor.split(":"):
-        case [_, _, read, _] if read.isascii() and read.isdigit():
-            return int(read)
-    raise _bad(cursor)
 
 
 def _part(cursor: str, prefix: str) -> str:

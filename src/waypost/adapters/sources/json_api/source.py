@@ -14,7 +14,7 @@ from waypost.adapters.sources.json_api.body import Body
 from waypost.adapters.sources.json_api.paging import Onwards, Paging, Received
 from waypost.adapters.sources.json_api.question import Question
 from waypost.adapters.sources.json_api.tables import JsonApiTable, read
-from waypost.adapters.sources.keyset import ids_after, read_number
+from waypost.adapters.sources.keyset import ids_after, read_number, refuse_disorder
 from waypost.adapters.sources.over_http import HttpSource
 from waypost.adapters.sources.reading import read_record, read_roughly
 from waypost.importing.base import budget_key, extent_of
@@ -22,11 +22,11 @@ from waypost.importing.cuts import Axis, IdRange
 from waypost.importing.definitions import SourceContext
 from waypost.importing.geography import FLOOR_DEPTH, cell_of, code_of
 from waypost.importing.pages import PERIODS
-from waypost.importing.source import Extent, Fetched, OutsideScope, Page, PlanAxis, Reject, Remembered
+from waypost.importing.source import Extent, Fetched, Page, PlanAxis, Reject, Remembered
 from waypost.scaling.jobs.shards import ShardKey
 
-# How a record becomes a place by its file; to be raised when that changes.
-_MAPPING = 1
+# How a record becomes a place by its file, and a page a cursor; to be raised when that changes.
+_MAPPING = 2
 
 
 def make(definition: Mapping[str, Any], context: SourceContext) -> "JsonApiSource":
@@ -93,15 +93,18 @@ class JsonApiSource(HttpSource):
         answer = await self._client.get_at(self._address(self._question(shard), cursor), etag=known.etag)
         if not answer.not_modified:
             return self._read(shard, cursor, answer)
+        onwards = self._paging.onwards_again(known, cursor)
         return Page(
             (),
             (),
-            known.cursor,
-            last=known.last,
+            onwards.cursor,
+            last=onwards.last,
             advice=answer.advice,
             covers=known.covers,
             etag=known.etag,
             still=known.external_ids,
+            moved=onwards.moved,
+            certain=onwards.certain,
         )
 
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
@@ -114,7 +117,7 @@ class JsonApiSource(HttpSource):
         records = body.records(self._table.records)
         seen = [self._see(raw, question) for raw in records]
         if self._paging.reads_in_order:
-            _refuse_disorder(seen, after)
+            refuse_disorder((each.number for each in seen if each.number is not None), after)
         within = [each for each in seen if not (self._counts_ids and question.ids.is_past(each.number or 0))]
         highest = max([after, *(each.number or 0 for each in within)])
         received = Received(answer, body, records, highest)
@@ -130,6 +133,9 @@ class JsonApiSource(HttpSource):
             received=len(records),
             truncated=onwards.truncated,
             etag=self._client.etag(answer),
+            # A window removes nothing, whatever it misses.
+            moved=None if question.window else onwards.moved,
+            certain=onwards.certain,
         )
         covers = self._covers(question, received, onwards, cursor, is_complete=is_complete)
         return msgspec.structs.replace(page, covers=covers)
@@ -221,15 +227,6 @@ def _digest(table: JsonApiTable) -> str:
     """Of how answers become places: one that was read by another file, or another release, has to be read again."""
     text = msgspec.json.encode((_MAPPING, table), order="deterministic")
     return hashlib.blake2s(text, digest_size=8).hexdigest()
-
-
-def _refuse_disorder(seen: Sequence[_Seen], after: int) -> None:
-    """Pages follow the ids: one that goes back, or comes twice, would be skipped or asked for again for ever."""
-    for each in seen:
-        if each.number is not None:
-            if each.number <= after:
-                raise OutsideScope(f"asked for ids above {after} in ascending order, the provider sent {each.number}")
-            after = each.number
 
 
 def _plans(table: JsonApiTable) -> frozenset[PlanAxis]:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from waypost.adapters.sources.keyset import refuse_disorder
 from waypost.adapters.sources.ocm.question import Question
 from waypost.adapters.sources.ocm.records import OcmRecord
 from waypost.adapters.sources.reading import decode, decode_part
@@ -32,7 +33,7 @@ class Answer:
 
 
 class _Seen(msgspec.Struct, frozen=True):
-    number: int
+    number: int | None
     updated_at: datetime | None
     item: Fetched | Reject
 
@@ -51,9 +52,10 @@ _dated = msgspec.json.Decoder(_Dated)
 
 def sift(records: Sequence[msgspec.Raw], question: Question, after: int) -> Answer:
     """Leaves out what lies outside the question's window or past its ids; the provider can be told of neither end."""
-    seen = [_see(raw, question.country, after) for raw in records]
-    within = [each for each in seen if not question.ids.is_past(each.number)]
-    highest = max([after, *(each.number for each in within)])
+    seen = [_see(raw, question.country) for raw in records]
+    refuse_disorder((each.number for each in seen if each.number is not None), after)
+    within = [each for each in seen if not question.ids.is_past(each.number or 0)]
+    highest = max([after, *(each.number or 0 for each in within)])
     kept = [each.item for each in within if _is_asked_for(each, question)]
     is_complete = len(within) < len(seen) or question.ids.is_past(highest + 1)
     return Answer(
@@ -72,7 +74,7 @@ def _is_asked_for(seen: _Seen, question: Question) -> bool:
     return question.holds(seen.updated_at)
 
 
-def _see(raw: msgspec.Raw, country: str, after: int) -> _Seen:
+def _see(raw: msgspec.Raw, country: str) -> _Seen:
     try:
         record = decode(_record, raw)
         place = record.to_place(country)
@@ -83,17 +85,16 @@ def _see(raw: msgspec.Raw, country: str, after: int) -> _Seen:
         # What is no country is not repeated: it could be anything, even our key.
         where = place.country if place.country in NAMES else "a country that is none"
         raise OutsideScope(f"asked for {country}, the provider sent {place.external_id} in {where}")
-    if record.id <= after:
-        raise OutsideScope(f"asked for ids above {after}, the provider sent {record.id}")
     return _Seen(record.id, place.provider_updated_at, Fetched(place, bytes(raw), record.id))
 
 
-def _id_of(raw: msgspec.Raw) -> int:
+def _id_of(raw: msgspec.Raw) -> int | None:
     """The id of a record that is otherwise not understood, so that the page after it can be asked for."""
     try:
-        return decode_part(_identified, raw).id
+        number = decode_part(_identified, raw).id
     except ValueError:
-        return 0
+        return None
+    return number if number > 0 else None
 
 
 def _time_of(raw: msgspec.Raw) -> datetime | None:

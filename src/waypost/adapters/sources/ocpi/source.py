@@ -1,9 +1,4 @@
-"""The OCPI source: locations page by page, from where the provider's versions lead, or from their address.
-
-A cursor is `at:/path?…` (a link that the provider gave), `offset:<n>:<check>:/path` where it gave none, or, on the way
-from the versions, `version:/path` and `locations:/path`: each request is a page of its own, so that each has its turn
-in the budget.
-"""
+"""The OCPI source: locations page by page, from where the provider's versions lead, or from their address."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -12,40 +7,24 @@ from typing import Any
 import msgspec
 
 from waypost.adapters.sources.http import Answer, ProviderClient, ProviderRejected, asking
+from waypost.adapters.sources.ocpi.cursor import Link, Offset, bad_cursor, before_page, parse
 from waypost.adapters.sources.ocpi.envelope import data_of, read_data
 from waypost.adapters.sources.ocpi.records import Identity, Location
 from waypost.adapters.sources.ocpi.tables import OcpiTable, access_of, read
 from waypost.adapters.sources.over_http import HttpSource
 from waypost.adapters.sources.reading import decode, decode_part, read_array
+from waypost.adapters.sources.tally import Tally, count_on, how_it_moved, is_certain
 from waypost.adapters.sources.weblinks import next_link
 from waypost.importing.base import budget_key
 from waypost.importing.cuts import Axis, IdRange
 from waypost.importing.definitions import SourceContext
 from waypost.importing.pages import PERIODS
-from waypost.importing.source import BadCursor, Fetched, Page, PlanAxis, Reject, StuckCursor
+from waypost.importing.source import Fetched, Page, PlanAxis, Reject, StuckCursor
 from waypost.importing.windows import Window
 from waypost.kernel.clock import to_text
 from waypost.scaling.jobs.shards import BadShardKey, ShardKey
 
 _VERSIONS = "versions:"
-
-
-class _Offset(msgspec.Struct, frozen=True):
-    """How many locations come before the page, a digest of the page before it, and where they all are."""
-
-    number: int
-    check: str
-    locations: str
-
-    def __str__(self) -> str:
-        return f"offset:{self.number}:{self.check}:{self.locations}"
-
-    @classmethod
-    def parse(cls, cursor: str) -> "_Offset":
-        match cursor.split(":", maxsplit=3):
-            case ["offset", number, check, locations] if number.isascii() and number.isdigit():
-                return cls(int(number), check, locations)
-        raise _bad(cursor)
 
 
 class _Version(msgspec.Struct):
@@ -125,10 +104,10 @@ class OcpiSource(HttpSource):
                 return await self._bring(self._first(), window)
             case "offset" | "at":
                 return await self._bring(cursor, window)
-        raise _bad(cursor)
+        raise bad_cursor(cursor)
 
     def _first(self) -> str:
-        return str(_Offset(0, "", self._locations)) if self._locations else _VERSIONS
+        return str(Offset(Tally(0, None), "", self._locations)) if self._locations else _VERSIONS
 
     async def _find_version(self) -> Page:
         answer = await self._client.get()
@@ -149,10 +128,13 @@ class OcpiSource(HttpSource):
         raise ProviderRejected(f"the provider has no locations in version {self._table.version}")
 
     async def _bring(self, cursor: str, window: Window | None) -> Page:
+        position = parse(cursor)
         answer = await self._client.get_at(self._address(cursor, window))
         records = read_array(data_of(answer.body, self._client.hide))
         items = [item for raw in records if (item := self._see(raw, window))]
-        following = self._following(answer, records, cursor)
+        so_far, total = before_page(position), _total(answer)
+        tally = count_on(so_far, len(records), total)
+        following = self._following(answer, records, position, tally)
         return Page(
             tuple(item for item in items if isinstance(item, Fetched)),
             tuple(item for item in items if isinstance(item, Reject)),
@@ -160,32 +142,35 @@ class OcpiSource(HttpSource):
             last=following is None,
             advice=answer.advice,
             received=len(records),
+            # A window removes nothing, whatever it misses.
+            moved=None if window else how_it_moved(so_far, total),
+            certain=is_certain(so_far, tally),
         )
 
     def _address(self, cursor: str, window: Window | None) -> str:
-        kind, _, rest = cursor.partition(":")
-        if kind == "at":
-            return rest
-        offset = _Offset.parse(cursor)
-        params = {"offset": str(offset.number), "limit": str(self._limit)}
+        position = parse(cursor)
+        if isinstance(position, Link):
+            return position.address
+        params = {"offset": str(position.tally.read), "limit": str(self._limit)}
         if window:
             params |= {"date_from": to_text(window.asks_from), "date_to": to_text(window.end)}
-        return asking(offset.locations, params)
+        return asking(position.locations, params)
 
-    def _following(self, answer: Answer, records: Sequence[msgspec.Raw], cursor: str) -> str | None:
+    def _following(
+        self, answer: Answer, records: Sequence[msgspec.Raw], position: Link | Offset, tally: Tally
+    ) -> str | None:
         """By the provider's link; without one by its count; and with neither until there is nothing more."""
         link = next_link(answer.headers.get("link"))
         if link:
-            return f"at:{self._client.follow(answer, link)}"
-        if cursor.startswith("at:") or not records:
+            return str(Link(tally, self._client.follow(answer, link)))
+        if isinstance(position, Link) or not records:
             return None
-        offset, check = _Offset.parse(cursor), _digest(records)
-        if check == offset.check:
+        check = _digest(records)
+        if check == position.check:
             raise StuckCursor("the provider sends the same page again: it seems to ignore the offset")
-        after = offset.number + len(records)
-        total = answer.headers.get("x-total-count", "")
-        is_last = total.isascii() and total.isdigit() and after >= int(total)
-        return None if is_last else str(_Offset(after, check, offset.locations))
+        total = _total(answer)
+        is_last = total is not None and tally.read >= total
+        return None if is_last else str(Offset(tally, check, position.locations))
 
     def _see(self, raw: msgspec.Raw, window: Window | None) -> Fetched | Reject | None:
         """None for what is not for us: another window's, or what may not be published."""
@@ -205,8 +190,9 @@ def _on_the_way(kind: str, address: str, answer: Answer) -> Page:
     return Page((), (), f"{kind}:{address}", last=False, advice=answer.advice, received=1)
 
 
-def _bad(cursor: str) -> BadCursor:
-    return BadCursor(f"{cursor[:80]!r} is not a cursor of this release's ocpi source")
+def _total(answer: Answer) -> int | None:
+    text = answer.headers.get("x-total-count", "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None  # noqa: PLR2004 - 64 bits
 
 
 def _window(shard: ShardKey, source: str) -> Window | None:

@@ -86,7 +86,7 @@ create table places (
   -- A tombstone: when the request was sent whose answer lacked the place.
   removed_at integer
 ) strict;
-create index places_by_area on places (source, area, number) where removed_at is null;
+create index places_by_area on places (source, area, number, external_id) where removed_at is null;
 
 -- Places that a refresh of a shard has not found where they were; they go when it ends.
 create table candidates (
@@ -96,6 +96,32 @@ create table candidates (
   primary key (shard, external_id)
 ) strict, without rowid;
 create index candidates_by_place on candidates (external_id);
+
+-- How far the reading of a shard is, as JSON, while it takes more than one commit.
+create table passes (
+  shard text primary key,
+  state text not null,
+  seen_at integer not null
+) strict, without rowid;
+
+-- What a pass has seen, and where: negative for a record that was not understood.
+create table marks (
+  pass text not null,
+  external_id text not null,
+  position integer not null,
+  primary key (pass, external_id)
+) strict, without rowid;
+
+-- What the shards of an import came to that have ended: places that they held, and those that went. The row without a
+-- shard is the import's lock.
+create table removals (
+  import text not null,
+  shard text not null,
+  held integer not null,
+  going integer not null,
+  judged_at integer not null,
+  primary key (import, shard)
+) strict, without rowid;
 
 -- Records that could not be understood, one row each however often they come.
 create table rejects (

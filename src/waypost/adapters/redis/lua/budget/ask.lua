@@ -5,7 +5,7 @@ local process, succeeded, requests = given[3], given[4], given[5]
 
 if succeeded and now >= account.penalty and (account.refusals > 0 or account.pace < ceiling) then
   account.refusals = 0
-  local step = math.min(math.max(0, now - account.paced_at), HORIZON) / recovery
+  local step = math.min(math.max(0, now - account.paced_at), STEADY) / recovery
   account.pace = math.min(ceiling, account.pace + step)
   account.paced_at = now
 end
@@ -50,9 +50,8 @@ local function slot(arrivals, cost)
   return at, after
 end
 
-local function come_back(at, first)
-  local near = (at - HORIZON > now or not first) and at - HORIZON or first[3] + 1
-  return math.min(now + math.max(HEARTBEAT, math.floor((at - now) / 2)), near)
+local function come_back(at)
+  return math.min(now + math.max(HEARTBEAT, math.floor((at - now) / 3)), at - HORIZON)
 end
 
 local answers, ahead = {}, {}
@@ -61,26 +60,39 @@ local function answer(verdict, turn, at)
   answers[count + 1], answers[count + 2], answers[count + 3] = verdict, turn, at
 end
 
-local arrivals = get_arrivals()
-for _, waiting in ipairs(line) do
-  local turn, request = waiting[1], wanted[waiting[1]]
-  local at, after = slot(arrivals, waiting[2])
+-- Where turns are free; where they will be once those who are here have had theirs; and once all have who stand ahead.
+local free = get_arrivals()
+local rest, arrivals = free, free
+
+local function serve(waiting, request)
+  local turn, cost = waiting[1], waiting[2]
+  local at, after = slot(arrivals, cost)
   if request and at - now > request[3] then
-    answer('refused', turn, at)
-  elseif request and #ahead == 0 and at - now <= HORIZON then
-    account.last_turn, account.before_last = turn, arrivals
-    set_arrivals(after)
-    answer('granted', turn, at)
-    arrivals = after
-  else
-    if request then
-      local again = come_back(at, ahead[1])
-      waiting = { turn, waiting[2], again + GRACE }
-      answer('later', turn, again)
-    end
-    ahead[#ahead + 1] = waiting
-    arrivals = after
+    return answer('refused', turn, at)
   end
+  arrivals = after
+  local called, rest_after = slot(rest, cost)
+  local call, is_near = called - LAST_CALL, at - now <= HORIZON
+  if request and is_near and (#ahead == 0 or call <= now) then
+    local first, used = slot(free, cost)
+    account.last_turn, account.before_last = turn, free
+    set_arrivals(used)
+    free, rest = used, rest_after
+    return answer('granted', turn, first)
+  end
+  if request then
+    local again = is_near and math.min(call, ahead[#ahead][3] + 1) or come_back(at)
+    waiting = { turn, cost, again + GRACE, is_near }
+    answer('later', turn, again)
+  end
+  if waiting[4] then
+    rest = rest_after
+  end
+  ahead[#ahead + 1] = waiting
+end
+
+for _, waiting in ipairs(line) do
+  serve(waiting, wanted[waiting[1]])
 end
 account.line = ahead
 

@@ -7,9 +7,11 @@
 -- most of a call's time would go into otherwise. Times are microseconds of this server's clock, which a double holds
 -- exactly.
 
-local HORIZON = 3000000
-local HEARTBEAT = 30000000
-local GRACE = 1000000
+local HORIZON = 400000
+local HEARTBEAT = 500000
+local GRACE = 250000
+local LAST_CALL = 100000
+local STEADY = 3000000
 local MEMBER = 60000000
 local FIRST_PAUSE = 5000000
 local LONGEST_PAUSE = 600000000
@@ -54,9 +56,12 @@ local function read(key)
   return found
 end
 
-local is_shared = false
+local is_shared, evenly = false, 0
 for _, spacing in ipairs(spacings) do
   is_shared = is_shared or spacing[4]
+  if spacing[3] == 1 then
+    evenly = math.max(evenly, spacing[2])
+  end
 end
 
 local common_key = string.match(KEYS[1], '^%b{}')
@@ -125,7 +130,7 @@ local function mend()
       arrivals[index] = known_arrivals[index] and math.max(ours, recall(known_arrivals[index]))
     end
     set_arrivals(arrivals)
-    account.quiet = now + HORIZON
+    account.quiet = now + HORIZON + evenly
     account.epoch = math.max(account.epoch, epoch)
     account.pace = math.min(account.pace, pace)
     account.paced_at = now

@@ -15,11 +15,6 @@ local before_now = '(' .. text(now)
 -- So many expired jobs are looked at in one call for those to bury; the next call looks again.
 local MOST_BURIED = 1000
 
-local function bury(job)
-  move(job, 'dead', now, 'error_code', 'lease-expired', 'error_message',
-    'its workers stopped without a word, again and again', 'error_at', text(now))
-end
-
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', key('leased'), '-inf', before_now, 'LIMIT', 0, MOST_BURIED)) do
   local attempts = redis.call('HGET', key('job:', id), 'attempts')
   if attempts and tonumber(attempts) >= max_attempts then

@@ -315,6 +315,12 @@ local function lift_fences(above)
   end
 end
 
+-- Its workers stopped without a word too often in a row.
+local function bury(job)
+  move(job, 'dead', now, 'error_code', 'lease-expired', 'error_message',
+    'its workers stopped without a word, again and again', 'error_at', text(now))
+end
+
 -- So many arguments fit into one call from Lua.
 local MOST_ARGUMENTS = 4000
 

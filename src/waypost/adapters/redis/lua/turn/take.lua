@@ -7,7 +7,7 @@
 -- the last turn. ARGV[1]: born, seq and checksum as the caller knows them, cost, longest wait, then interval and burst of
 -- each limit. All of it are doubles.
 
-local HORIZON = 3000000
+local HORIZON = 400000
 local HEAD, GIVEN, DOUBLE = 72, 40, 8
 
 local short = redis.call('GET', KEYS[1])

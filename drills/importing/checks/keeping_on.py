@@ -1,0 +1,74 @@
+"""Nobody who is gone holds up who is there: the pace is used, and work goes on when the provider is back."""
+
+from collections.abc import Sequence
+
+from drills.importing.pace import Sample, Second, seconds
+from drills.importing.probes import Probes
+from drills.importing.provider import Absence
+from drills.importing.requests import Request
+from drills.importing.verdicts import Verdict
+
+_LEAST = 0.9
+# What is a little late in one second is early in the next.
+_MOST = 1.1
+# Fewer have never enough at work at once, with one that is stopped and one that begins.
+_ENOUGH_WORKERS = 8
+# In any case, also of seconds in which the machine was busy.
+_LEAST_WHEN_BUSY = 0.25
+# A small request takes a few milliseconds; where one takes this long, others have the machine. Who waits for a turn
+# that does not come leaves the machine idle, so that this excuses nobody who is starved.
+_BUSY = 0.1
+# Seconds before and after an absence that are not judged: others have to notice.
+_BEFORE, _AFTER = 1.0, 5.0
+# As long as it may take until the provider is asked again, once it is back: as long as it was away, and a little.
+_COMEBACK = 15.0
+
+
+def check_pace(
+    requests: Sequence[Request],
+    samples: Sequence[Sample],
+    rate: int,
+    held_up: Sequence[tuple[float, float]],
+    probes: Probes,
+    workers: int,
+) -> Verdict:
+    """Of what the budget allows when no penalty is on, and of what those could use who were there."""
+    free = [
+        each
+        for each in seconds(requests, samples, rate)
+        if each.can_be_judged and not any(began - _BEFORE <= each.began <= ended + _AFTER for began, ended in held_up)
+    ]
+    calm = [each for each in free if probes.slowest(each.began, each.began + 1) < _BUSY]
+    used, all_used = _share(calm), _share(free)
+    worst = sorted(calm, key=lambda each: each.came - each.expected)[:3]
+    return Verdict(
+        f"{_LEAST:.0%} of the pace is used while workers are killed",
+        used >= _LEAST and all_used >= _LEAST_WHEN_BUSY and (bool(free) or workers < _ENOUGH_WORKERS),
+        f"{used:.0%} of it in {len(calm)} seconds with enough at work, without a penalty or an absence;"
+        f" {all_used:.0%} with {len(free) - len(calm)} more, in which the machine was busy",
+        {"used": used, "seconds": len(calm), "busy": len(free) - len(calm), "all_used": all_used},
+        [] if used >= _LEAST else [f"{each.came} came in a second, {each.expected:.0f} could have" for each in worst],
+    )
+
+
+def _share(some: Sequence[Second]) -> float:
+    """All of it if there is nothing to judge. One second does not make up for another."""
+    came = sum(min(each.came, each.expected * _MOST) for each in some)
+    return came / sum(each.expected for each in some) if some else 1.0
+
+
+def check_comeback(requests: Sequence[Request], absences: Sequence[Absence]) -> Verdict:
+    waits: list[tuple[float, Absence]] = []
+    for absence in absences:
+        came = [each.monotonic for each in requests if each.monotonic >= absence.ended and each.question]
+        waits.append((min(came, default=float("inf")) - absence.ended, absence))
+    late = [
+        f"it was away for {absence.ended - absence.began:.0f} s, and not asked for {wait:.0f} s more"
+        for wait, absence in waits
+        if wait > absence.ended - absence.began + _COMEBACK
+    ]
+    found = ", ".join(
+        f"{wait:.1f} s after it had been away for {each.ended - each.began:.0f} s" for wait, each in waits
+    )
+    longest = max((wait for wait, _ in waits), default=0.0)
+    return Verdict("a provider that was away is asked again", not late, found, {"longest": longest}, late)

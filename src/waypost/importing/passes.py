@@ -1,0 +1,219 @@
+"""A pass: one reading of a shard from its first page to its last, and how it ends, in steps of bounded size.
+
+    reading ──last page──> sweeping ──> counting ──> judging ──> removing ──> clearing ──> over
+                 └──the reading was not of one still list──> forgetting ──────────^
+
+What a pass has seen is marked where its pages come in no order; where they do, each page finds by itself what is gone,
+unless that is too much for one commit. The rest of the numbers it covers is a gap, which is swept in the end. Stores
+keep the state, and do the steps that it asks for.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from waypost.importing.source import Extent, Page
+from waypost.kernel.ids import new_id
+
+# The cursor of a shard that is read to its end, and not yet over. Sources' cursors are refused if they begin like it.
+ENDING = "waypost:ending"
+
+# How many rows a commit may look through, and how many of those the removal of one place is worth.
+ROOM = 5000
+_REMOVAL = 5
+
+Phase = Literal["reading", "sweeping", "counting", "judging", "removing", "forgetting", "clearing", "over"]
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Numbers that a page has covered, from behind a place on, and that are yet to be compared with what was seen.
+
+    One that is open is covered only together with all pages that follow.
+    """
+
+    number: int
+    external_id: str
+    end: int | None
+    requested_at: datetime
+    is_open: bool = False
+
+
+class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`marks` names what was seen by this reading, and `stale` what was seen by earlier ones, which counts no more.
+
+    `unsure` is why nothing may be removed. `kept` are places that were there before and still are, `going` those that
+    would be removed. `after` is how far a step has come, by external id.
+    """
+
+    phase: Phase = "reading"
+    marks: str | None = None
+    stale: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    covered: bool = False
+    unsure: str | None = None
+    records: int = 0
+    rejected: int = 0
+    kept: int = 0
+    going: int = 0
+    after: str = ""
+    parts: tuple[str, ...] = ()
+
+    @property
+    def held(self) -> int:
+        """How many places of the shard we had when it was read."""
+        return self.kept + self.going
+
+    def begun_again(self) -> "Pass":
+        return Pass(stale=self.stale if self.marks is None else (*self.stale, self.marks))
+
+    def reading(self, page: Page, extent: Extent, requested_at: datetime) -> "Pass":
+        """Before a page is written: whether it begins a list without order, and whether it can be trusted."""
+        state = self
+        if page.covers and not page.last and page.covers.end == extent.numbers.end:
+            # More pages follow, and yet it covers everything to the end: they come in no order.
+            whole = Gap(page.covers.start, "", page.covers.end, requested_at, is_open=True)
+            state = msgspec.structs.replace(self.begun_again(), marks=str(new_id()), gaps=(whole,))
+        unsure = page.moved or ("a record tells no id" if page.hides_some else None)
+        return msgspec.structs.replace(
+            state, covered=state.covered or page.covers is not None, unsure=state.unsure or unsure
+        )
+
+    def leaving(self, gap: Gap) -> "Pass":
+        """A page covers more than one commit looks through."""
+        return msgspec.structs.replace(self, marks=self.marks or str(new_id()), gaps=(*self.gaps, gap))
+
+    def counting(self, *, records: int, rejected: int, kept: int) -> "Pass":
+        return msgspec.structs.replace(
+            self, records=self.records + records, rejected=self.rejected + rejected, kept=self.kept + kept
+        )
+
+    def ending(self, parts: Sequence[str]) -> "Pass":
+        """The last page is written. What others go on with is not read yet, and so no gap that was left open counts."""
+        gaps = tuple(gap for gap in self.gaps if not (parts and gap.is_open))
+        return msgspec.structs.replace(
+            self, phase="forgetting" if self.unsure else "sweeping", gaps=gaps, parts=tuple(parts)
+        )
+
+
+class Did(NamedTuple):
+    """What a step looked through: so many rows, up to this one; and how many of them would be removed."""
+
+    rows: int = 0
+    number: int = 0
+    external_id: str = ""
+    going: int = 0
+
+
+class Sweep(NamedTuple):
+    """Look through so many places that we hold in a gap; those without a mark become candidates."""
+
+    gap: Gap
+    marks: str
+    limit: int
+
+    def then(self, state: Pass, did: Did) -> Pass:
+        if did.rows < self.limit:
+            return _changed(state, gaps=state.gaps[1:])
+        rest = msgspec.structs.replace(self.gap, number=did.number, external_id=did.external_id)
+        return _changed(state, gaps=(rest, *state.gaps[1:]))
+
+
+class Count(NamedTuple):
+    """Look through so many candidates, and count those that would be removed."""
+
+    after: str
+    limit: int
+
+    def then(self, state: Pass, did: Did) -> Pass:
+        going = state.going + did.going
+        if did.rows < self.limit:
+            return _changed(state, phase="judging", going=going, after="")
+        return _changed(state, phase="counting", going=going, after=did.external_id)
+
+
+class Judge(NamedTuple):
+    """Ask whether so many may go, and write down for the other shards of the import that they do."""
+
+    going: int
+    held: int
+
+    def then(self, state: Pass, _did: Did) -> Pass:
+        return _changed(state, phase="removing")
+
+
+class Remove(NamedTuple):
+    """Take so many candidates, and remove those that nobody has seen since."""
+
+    after: str
+    limit: int
+
+    def then(self, state: Pass, did: Did) -> Pass:
+        return _taken(state, did, self.limit)
+
+
+class Forget(NamedTuple):
+    """Take so many candidates, and remove nothing."""
+
+    after: str
+    limit: int
+
+    def then(self, state: Pass, did: Did) -> Pass:
+        return _taken(state, did, self.limit)
+
+
+class Clear(NamedTuple):
+    """Forget so many marks."""
+
+    marks: str
+    after: str
+    limit: int
+
+    def then(self, state: Pass, did: Did) -> Pass:
+        if did.rows < self.limit:
+            return _clearing(_changed(state, after="", stale=_uncleared(state)[1:], marks=None))
+        return _changed(state, after=did.external_id)
+
+
+Step = Sweep | Count | Judge | Remove | Forget | Clear
+
+
+def next_step(state: Pass, room: int) -> Step | None:
+    """None when there is nothing more to do, or no room for it in this commit."""
+    step: Step | None = None
+    match state.phase if room > 0 else "over":
+        case "sweeping":
+            step = Sweep(state.gaps[0], state.marks or "", room) if state.gaps else Count("", room)
+        case "counting":
+            step = Count(state.after, room)
+        case "judging":
+            step = Judge(state.going, state.held)
+        case "removing":
+            step = Remove(state.after, max(1, room // _REMOVAL))
+        case "forgetting":
+            step = Forget(state.after, room)
+        case "clearing":
+            step = Clear(_uncleared(state)[0], state.after, room)
+    return step
+
+
+def cost(step: Step, did: Did) -> int:
+    """Of the room that a commit has."""
+    return did.rows * (_REMOVAL if isinstance(step, Remove) else 1)
+
+
+def _taken(state: Pass, did: Did, limit: int) -> Pass:
+    return _clearing(_changed(state, after="")) if did.rows < limit else _changed(state, after=did.external_id)
+
+
+def _clearing(state: Pass) -> Pass:
+    return _changed(state, phase="clearing" if _uncleared(state) else "over")
+
+
+def _uncleared(state: Pass) -> tuple[str, ...]:
+    return state.stale if state.marks is None else (*state.stale, state.marks)
+
+
+def _changed(state: Pass, **changes: Any) -> Pass:
+    return msgspec.structs.replace(state, **changes)

@@ -12,7 +12,7 @@ from waypost.importing.cuts import IdRange
 from waypost.importing.engine import Engine, PagesBound, Truncated
 from waypost.importing.imports import Import
 from waypost.importing.pages import MassDelete
-from waypost.importing.source import EmptyPage, Page, ProviderUnavailable, Scope, StuckCursor
+from waypost.importing.source import EmptyPage, Page, ProviderAway, ProviderUnavailable, Scope, StuckCursor
 from waypost.kernel.clock import monotonic, utc_now
 from waypost.places.licence import Licence
 from waypost.scaling.jobs.job import Held, NewJob
@@ -126,7 +126,7 @@ async def test_a_failed_request_never_looks_like_an_empty_page(backend: Backend)
 
     await work(backend, Told(book(3)), await hold(backend, "ocm/country:DE/refresh:before"))
     held = await hold(backend)
-    with pytest.raises(ProviderUnavailable):
+    with pytest.raises(ProviderAway):
         await work(backend, Told(fails_in_the_middle), held)
     assert await status(backend) == "leased"
     assert held.lease.cursor == "2"

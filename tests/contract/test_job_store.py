@@ -195,6 +195,19 @@ async def test_a_job_can_be_given_back_for_later(job_backend: JobBackend) -> Non
     assert again.attempts == 1
 
 
+async def test_a_job_that_is_given_back_may_say_what_it_waits_for(jobs: JobStore) -> None:
+    await enqueue(jobs, SHARDS[:1])
+    [lease] = await claim(jobs)
+    await jobs.release(lease, counted={}, why=FAILURE)
+    [job] = await jobs.list()
+    assert (job.status, job.attempts) == ("pending", 0)
+    assert (job.last_error_code, job.last_error_message) == (FAILURE.code, FAILURE.message)
+    assert job.last_error_at is not None
+    [lease] = await claim(jobs)
+    await jobs.release(lease, counted={})
+    assert (await jobs.list())[0].last_error_code == FAILURE.code
+
+
 async def test_what_a_dead_worker_of_a_name_left_behind_can_be_released_at_once(jobs: JobStore) -> None:
     await enqueue(jobs, SHARDS, "one")
     await claim(jobs, 2, owner="up")

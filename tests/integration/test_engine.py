@@ -18,6 +18,7 @@ from waypost.importing.source import (
     BadCursor,
     EmptyPage,
     Page,
+    ProviderAway,
     ProviderUnavailable,
     Reject,
     Remembered,
@@ -137,7 +138,7 @@ async def test_a_failed_request_never_looks_like_an_empty_page(backend: Backend)
 
     await work(backend, Told(book(3)), await hold(backend, "ocm/country:DE/refresh:before"))
     held = await hold(backend)
-    with pytest.raises(ProviderUnavailable):
+    with pytest.raises(ProviderAway):
         await work(backend, Told(fails_in_the_middle), held)
     assert await status(backend) == "leased"
     assert held.lease.cursor == "2"

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
+from waypost.cli.job_view import views_of
+from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import Conflict, NotFound
 from waypost.kernel.quantities import parse_duration
 from waypost.scaling.jobs.job import STATUSES, Job, Lease, Status
@@ -56,13 +58,14 @@ async def find(jobs: "JobStore", name: str) -> Job:
 @json_option
 @with_settings
 def list_jobs(load: Load, status: Status | None, prefix: str, limit: int, *, as_json: bool) -> None:
-    """Jobs, oldest first, with the reason why the last try failed."""
-    jobs = with_jobs(load(), lambda store: store.list(status=status, prefix=prefix, limit=limit))
+    """Jobs, oldest first, with what they wait for, and the reason why the last try failed."""
+    jobs = views_of(with_jobs(load(), lambda store: store.list(status=status, prefix=prefix, limit=limit)), utc_now())
     if as_json:
         print_json(jobs)
         return
     for job in jobs:
-        click.echo(f"{job.status:<9} {job.shard}  {job.last_error_message or ''}".rstrip())
+        waits = f"(waits for {job.waits_for})" if job.waits_for else ""
+        click.echo("  ".join(filter(None, (f"{job.status:<9} {job.shard}", waits, job.last_error_message))))
     if not jobs:
         say("no such jobs")
     elif status == "dead":

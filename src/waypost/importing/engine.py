@@ -1,21 +1,36 @@
 """The import engine: from a leased job, page by page, to a finished shard."""
 
-from collections.abc import Sequence
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import msgspec
 
+from waypost.importing.base import BaseSource
 from waypost.importing.imports import ImportStore
+from waypost.importing.outage import Outage
 from waypost.importing.pages import Committed, OutdatedAnswer, PageStore, Writing
 from waypost.importing.passes import ENDING
 from waypost.importing.settings import ImportingSettings
-from waypost.importing.source import BadCursor, EmptyPage, Page, ProviderRefused, Remembered, Source, StuckCursor
+from waypost.importing.source import (
+    BadCursor,
+    EmptyPage,
+    Page,
+    ProviderAway,
+    ProviderRefused,
+    ProviderUnavailable,
+    Remembered,
+    Source,
+    StuckCursor,
+)
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import NotNow, TerminalError
 from waypost.scaling.jobs.job import Held, LeaseLost
 from waypost.scaling.jobs.shards import ShardKey
-from waypost.scaling.ratelimit.budget import Budget
+from waypost.scaling.ratelimit.budget import Advice, Budget
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import PLACES_WRITTEN
 
@@ -73,6 +88,11 @@ class Engine:
         self._budget = budget
         self._settings = settings
         self._max_wait = max_wait
+        rng = random.Random()  # noqa: S311 - spreads probes, guards nothing
+        self._outage = Outage(settings.provider_patience, rng)
+        self._probing = asyncio.Lock()
+        # A source that has nothing to check would seem to be there always.
+        self._can_be_probed = type(source).check is not BaseSource.check
 
     async def work(self, held: Held) -> None:
         lease = await self._pages.begin(held.lease)
@@ -151,29 +171,64 @@ class Engine:
 
     async def _wait_for_turn(self, held: Held) -> None:
         if key := self._source.budget_key:
-            # Again, if this process was stopped just after it had been given one.
-            while monotonic() > await self._budget.acquire(key, max_wait=self._max_wait):
-                pass
+            await self._take_a_turn(key)
+            if self._can_be_probed and self._outage.needs_a_probe(held.lease.shard):
+                await self._probe(held)
+                await self._take_a_turn(key)
         if monotonic() >= held.deadline:
             raise LeaseLost(f"the lease on {held.lease.shard} ran out while waiting for its turn")
 
+    async def _take_a_turn(self, key: str) -> None:
+        # Again, if this process was stopped just after it had been given one.
+        while monotonic() > await self._budget.acquire(key, max_wait=self._max_wait):
+            pass
+
+    async def _probe(self, held: Held) -> None:
+        """One of us asks a provider that is away something small; the others go by what came of it."""
+        async with self._probing:
+            if not self._outage.needs_a_probe(held.lease.shard):
+                return
+            if (wait := self._outage.rests_for(monotonic())) > 0:
+                raise ProviderAway(f"the provider at {self._source.provider} is away", retry_in=wait)
+            async with self._judging(held):
+                await self._source.check()
+            self._outage.answered(monotonic())
+
     async def _ask(self, held: Held, shard: ShardKey, known: Remembered | None) -> Page:
         key, cursor = self._source.budget_key, held.lease.cursor
-        held.counted["requests"] += 1
-        try:
+        async with self._judging(held):
             page = await (
                 self._source.fetch_if_changed(shard, cursor, known) if known else self._source.fetch(shard, cursor)
             )
-        except ProviderRefused as refusal:
-            held.counted["refusals"] += 1
-            if key:
-                refusal.retry_in = await self._budget.penalise(key, refusal.retry_after)
-            raise
+        self._outage.brought_a_page(held.lease.shard, monotonic())
         if key:
             self._budget.succeeded(key)
             if page.advice:
                 await self._budget.advise(key, page.advice)
         return page
+
+    @asynccontextmanager
+    async def _judging(self, held: Held) -> AsyncIterator[None]:
+        """One request: whose fault it is, if it fails, and what that means for everybody who asks with this key."""
+        key, asked_at = self._source.budget_key, monotonic()
+        held.counted["requests"] += 1
+        try:
+            yield
+        except ProviderRefused as refusal:
+            held.counted["refusals"] += 1
+            if key:
+                refusal.retry_in = await self._budget.penalise(key, refusal.retry_after)
+            raise
+        except ProviderUnavailable as fault:
+            away = self._outage.failed(held.lease.shard, asked_at=asked_at, now=monotonic()) if key else None
+            if key is None or away is None:
+                raise
+            if away.all_wait:
+                log.warning(
+                    "the provider is away", source=self._source.name, message=str(fault), retry_in=away.retry_in
+                )
+                await self._budget.advise(key, Advice(0, away.retry_in))
+            raise ProviderAway(str(fault), retry_in=away.retry_in, next_step=fault.next_step) from fault
 
     def _parts(self, shard: ShardKey, page: Page) -> Sequence[ShardKey]:
         parts = self._source.rest(shard, page)

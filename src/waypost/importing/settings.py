@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from waypost.kernel.configuration import setting
-from waypost.kernel.quantities import parse_count, parse_duration_between, parse_share, parse_size
+from waypost.kernel.quantities import parse_count, parse_duration, parse_duration_between, parse_share, parse_size
 
 
 @dataclass(frozen=True)
@@ -34,4 +34,10 @@ class ImportingSettings:
         "20%",
         parse=parse_share,
         explain="share of a shard's records that may be rejected before it fails",
+    )
+    provider_patience: float = setting(
+        "import.provider_patience",
+        "6h",
+        parse=parse_duration,
+        explain="how long jobs wait for a provider that is away before their attempts count",
     )

@@ -22,6 +22,12 @@ class ProviderUnavailable(TransientError):
     slug = "provider-unavailable"
 
 
+class ProviderAway(NotNow):
+    """Nothing comes from the provider: its own trouble, for which no shard's attempts are spent."""
+
+    slug = "provider-away"
+
+
 class ProviderRefused(NotNow):
     """The provider asks us to slow down; `retry_after` is for how many seconds, if it said so."""
 

@@ -92,7 +92,7 @@ class Found:
 
 def setting(name: str, default: str, *, explain: str, parse: Callable[[str], Any] = str, variable: str = "") -> Any:
     declared = Setting(name, default, parse, explain, variable or PREFIX + name.replace(".", "_").upper())
-    return dataclasses.field(metadata={"setting": declared})
+    return dataclasses.field(default_factory=lambda: parse(default), metadata={"setting": declared})
 
 
 def settings_of(room: type) -> Iterator[tuple[str, Setting]]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec.structs import replace
 
 from waypost.adapters.memory.jobs import MemoryJobStore
-from waypost.scaling.jobs.job import Done, Job, Lease, NewJob, Status
+from waypost.scaling.jobs.job import Done, Failure, Job, Lease, NewJob, Status
 
 
 class Unfenced(MemoryJobStore):
@@ -55,8 +55,10 @@ class LosesJobs(MemoryJobStore):
 class PutsCursorsBack(MemoryJobStore):
     """A job that is given back begins from the start."""
 
-    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
-        await super().release(lease, counted=counted, delay=delay)
+    async def release(
+        self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0, why: Failure | None = None
+    ) -> None:
+        await super().release(lease, counted=counted, delay=delay, why=why)
         with self._lock:
             self.jobs[lease.job_id] = replace(self.jobs[lease.job_id], cursor=None)
 

@@ -101,19 +101,18 @@ class MemoryJobStore:
                 now,
                 not_before=now + timedelta(seconds=retry_in or 0),
             )
-            self.jobs[lease.job_id] = replace(
-                self.jobs[lease.job_id],
-                last_error_code=failure.code,
-                last_error_message=failure.message,
-                last_error_at=now,
-            )
+            self._set_error(lease.job_id, failure, now)
 
-    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
+    async def release(
+        self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0, why: Failure | None = None
+    ) -> None:
         with self._lock:
             now = utc_now()
             self._end(lease, counted, "pending", now, not_before=now + timedelta(seconds=delay))
             job = self.jobs[lease.job_id]
             self.jobs[job.id] = replace(job, attempts=max(0, job.attempts - 1))
+            if why:
+                self._set_error(job.id, why, now)
 
     async def release_owner(self, owner: str, *, max_attempts: int) -> int:
         with self._lock:
@@ -191,6 +190,14 @@ class MemoryJobStore:
                 counters.update(self.jobs[key].counters)
                 counters.subtract(before)
             return Tally(Counter(self._status_for(group, key) for key in members), counters)
+
+    def _set_error(self, job_id: str, failure: Failure, now: datetime) -> None:
+        self.jobs[job_id] = replace(
+            self.jobs[job_id],
+            last_error_code=failure.code,
+            last_error_message=failure.message,
+            last_error_at=now,
+        )
 
     def _add(self, job: NewJob) -> bool:
         now = utc_now()

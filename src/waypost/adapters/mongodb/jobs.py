@@ -152,16 +152,17 @@ class MongoJobStore:
             "dead" if retry_in is None else "pending",
             counted,
             delay=retry_in or 0.0,
-            last_error_code=literal(failure.code),
-            last_error_message=literal(failure.message),
-            last_error_at="$$NOW",
+            **_said(failure),
         )
         await self.change(lease, update)
 
     @at_the_border(_QUICK)
-    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
+    async def release(
+        self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0, why: Failure | None = None
+    ) -> None:
         forgiven = {"$max": [0, {"$subtract": ["$attempts", 1]}]}
-        await self.change(lease, ending("pending", counted, delay=delay, attempts=forgiven))
+        said = _said(why) if why else {}
+        await self.change(lease, ending("pending", counted, delay=delay, attempts=forgiven, **said))
 
     @at_the_border(_QUICK)
     async def release_owner(self, owner: str, *, max_attempts: int) -> int:
@@ -271,6 +272,14 @@ class MongoJobStore:
             now = await self._database.now(session)
             await self._jobs.insert_many([new_document(job, now, groups) for job in fresh], session=session)
         return added + len(fresh)
+
+
+def _said(failure: Failure) -> Document:
+    return {
+        "last_error_code": literal(failure.code),
+        "last_error_message": literal(failure.message),
+        "last_error_at": "$$NOW",
+    }
 
 
 def _acknowledgements(done: Sequence[Done], mark: str) -> list[UpdateMany]:

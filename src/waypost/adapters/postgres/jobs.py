@@ -174,8 +174,11 @@ class PostgresJobStore:
     async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
         await self._change(SQL["fail"], lease, failure.code, storable(failure.message), retry_in, encode(counted))
 
-    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
-        await self._change(SQL["release"], lease, delay, encode(counted))
+    async def release(
+        self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0, why: Failure | None = None
+    ) -> None:
+        said = (why.code, storable(why.message)) if why else (None, None)
+        await self._change(SQL["release"], lease, delay, encode(counted), *said)
 
     async def release_owner(self, owner: str, *, max_attempts: int) -> int:
         [row] = await self._database.fetch(SQL["release_owner"], owner, max_attempts)

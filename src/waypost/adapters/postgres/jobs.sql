@@ -214,11 +214,13 @@ with failed as (
 )
 select id, case when $5::float8 <= 0 then pg_notify('waypost_jobs', '') end from failed;
 
--- release: leased to pending after so many seconds; a job that was given back has not failed
+-- release: leased to pending after so many seconds; a job that was given back has not failed, but may wait for something
 with released as (
   update jobs
   set status = 'pending', lease_owner = null, lease_until = null,
       not_before = now() + make_interval(secs => $3::float8), attempts = greatest(0, attempts - 1),
+      last_error_code = coalesce($5::text, last_error_code), last_error_message = coalesce($6::text, last_error_message),
+      last_error_at = case when $5::text is null then last_error_at else now() end,
       counters = case when $4::jsonb is null then counters else counters_added(counters, $4::jsonb) end
   where id = $1 and fence = $2 and status = 'leased'
   returning id

@@ -91,8 +91,11 @@ class RedisJobStore:
         again = [] if retry_in is None else [microseconds(retry_in)]
         await self._run_held("fail", lease, counted, failure.code, failure.message, *again)
 
-    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
-        await self._run_held("release", lease, counted, microseconds(delay))
+    async def release(
+        self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0, why: Failure | None = None
+    ) -> None:
+        said = [why.code, why.message] if why else []
+        await self._run_held("release", lease, counted, microseconds(delay), *said)
 
     async def release_owner(self, owner: str, *, max_attempts: int) -> int:
         released = 0

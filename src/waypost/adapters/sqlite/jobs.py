@@ -108,15 +108,19 @@ class SqliteJobStore:
                 end_lease(tx, lease, counted, status="dead", now=now)
             else:
                 end_lease(tx, lease, counted, status="pending", now=now + seconds(retry_in))
-            error = {"code": failure.code, "message": failure.message, "now": now, "id": lease.job_id}
-            tx.execute(SQL["set_error"], error)
+            _set_error(tx, lease, failure, now)
 
         await self._database.write(work)
 
-    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
+    async def release(
+        self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0, why: Failure | None = None
+    ) -> None:
         def work(tx: sqlite3.Connection) -> None:
-            end_lease(tx, lease, counted, status="pending", now=now_us() + seconds(delay))
+            now = now_us()
+            end_lease(tx, lease, counted, status="pending", now=now + seconds(delay))
             tx.execute(SQL["forgive_attempt"], {"id": lease.job_id})
+            if why:
+                _set_error(tx, lease, why, now)
 
         await self._database.write(work)
 
@@ -211,6 +215,11 @@ def end_lease(tx: sqlite3.Connection, lease: Lease, counted: Mapping[str, int], 
     finished_at = None if status == "pending" else now
     ended = {"status": status, "not_before": now, "finished_at": finished_at, "id": lease.job_id}
     tx.execute(SQL["end_lease"], ended)
+
+
+def _set_error(tx: sqlite3.Connection, lease: Lease, failure: Failure, now: int) -> None:
+    error = {"code": failure.code, "message": failure.message, "now": now, "id": lease.job_id}
+    tx.execute(SQL["set_error"], error)
 
 
 def _claimable(tx: sqlite3.Connection, now: int, limit: int, group: str | None) -> Sequence[str]:

@@ -74,8 +74,10 @@ class JobStore(Protocol):
         """Leased → pending after `retry_in` seconds, or → dead when that is None."""
         ...
 
-    async def release(self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0) -> None:
-        """Leased → pending, due after `delay` seconds; the attempt does not count."""
+    async def release(
+        self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0, why: Failure | None = None
+    ) -> None:
+        """Leased → pending, due after `delay` seconds; the attempt does not count. What it waits for may be said."""
         ...
 
     async def release_owner(self, owner: str, *, max_attempts: int) -> int:

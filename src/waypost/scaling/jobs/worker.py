@@ -235,7 +235,8 @@ class Worker:
             case LeaseLost():
                 return "lost"
             case NotNow():
-                return await self._give_back(held, delay=error.retry_in)
+                why = Failure(error.slug, as_text(str(error))) if error.retry_in > 0 else None
+                return await self._give_back(held, delay=error.retry_in, why=why)
             case StoreTrouble():
                 # If the store does not even take it back, the lease will expire.
                 return await self._give_back(held, delay=self._pause_after(error))
@@ -261,9 +262,9 @@ class Worker:
                 self._refusal = error
         return "retry" if retry else "dead"
 
-    async def _give_back(self, held: Held, delay: float = 0.0) -> str:
+    async def _give_back(self, held: Held, delay: float = 0.0, why: Failure | None = None) -> str:
         try:
-            await self._store.release(held.lease, counted=held.counted, delay=delay)
+            await self._store.release(held.lease, counted=held.counted, delay=delay, why=why)
         except Exception as error:  # noqa: BLE001 - told there; the lease will expire
             return self._lose(held, error)
         return "released"

@@ -5,6 +5,8 @@
 -- ARGV[2]  fence
 -- ARGV[3]  JSON: what was counted, by name
 -- ARGV[4]  µs until it is due again
+-- ARGV[5]  code of what it waits for; missing when that is nothing
+-- ARGV[6]  the same for people
 -- returns  1, or 0 when the lease is lost
 
 local job = held(ARGV[1], ARGV[2])
@@ -12,6 +14,10 @@ if not job then
   return 0
 end
 count(job, cjson.decode(ARGV[3]))
-move(job, 'pending', now + tonumber(ARGV[4]), 'attempts', math.max(0, job.attempts - 1))
+local said = {}
+if ARGV[5] then
+  said = { 'error_code', ARGV[5], 'error_message', ARGV[6], 'error_at', text(now) }
+end
+move(job, 'pending', now + tonumber(ARGV[4]), 'attempts', math.max(0, job.attempts - 1), unpack(said))
 settle()
 return 1

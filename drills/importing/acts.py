@@ -10,7 +10,7 @@ from typing import Any
 from drills.importing.fleet import Fleet
 from drills.importing.imports import Done, Importing, Watch
 from drills.importing.mishaps import Mischief
-from drills.importing.pace import Sample
+from drills.importing.pace import Idleness, Sample
 from drills.importing.plan import Moment, Plan
 from drills.importing.provider import Provider
 from drills.importing.stations import Stations
@@ -32,6 +32,7 @@ class Stage:
     fleet: Fleet
     mischief: Mischief
     importing: Importing
+    idleness: Idleness = field(default_factory=Idleness)
     samples: list[Sample] = field(default_factory=list)
     # The reports of imports of windows.
     windows: list[Mapping[str, Any]] = field(default_factory=list)
@@ -123,7 +124,8 @@ async def _until_done(stage: Stage, act: Act, watch: Watch) -> None:
 async def _sample(stage: Stage, unfinished: int) -> Sample:
     at_work = {worker.name for worker in stage.fleet.at_work()}
     held = [job for job in await stage.view.held() if job.question]
-    return Sample(time.monotonic(), unfinished - sum(job.owner not in at_work for job in held), len(at_work))
+    lost = sum(job.owner not in at_work for job in held)
+    return Sample(time.monotonic(), unfinished - lost, len(at_work), stage.idleness.since())
 
 
 @asynccontextmanager

@@ -95,7 +95,7 @@ class PrunesTooSoon(MemoryJobStore):
 class KeepsWhatItsOwnerLeft(MemoryJobStore):
     """Says that it released the jobs of a dead worker, and did not."""
 
-    async def release_owner(self, owner: str, *, max_attempts: int) -> int:  # noqa: ARG002
+    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
         return sum(job.status == "leased" and job.lease_owner == owner for job in self.jobs.values())
 
 

@@ -13,6 +13,7 @@ from drills.importing.mishaps import Mischief
 from drills.importing.pace import Idleness, Sample
 from drills.importing.plan import Moment, Plan
 from drills.importing.provider import Provider
+from drills.importing.requests import Request, asked_again
 from drills.importing.stations import Stations
 from drills.importing.talking import say
 from drills.importing.view import View
@@ -53,10 +54,10 @@ class Stage:
             await end(changing)
             self.stations.settle()
 
-    def held_up(self) -> Sequence[tuple[float, float]]:
-        """When nobody could work at its pace: while the store or the provider was away."""
+    def held_up(self, requests: Sequence[Request]) -> Sequence[tuple[float, float]]:
+        """When nobody could work at its pace: while the store was away, or the provider until it is asked again."""
         restarts = [(each.began, each.ended) for each in self.mischief.mishaps if each.kind == "restart"]
-        return [*restarts, *((each.began, each.ended) for each in self.provider.absences)]
+        return [*restarts, *((each.began, asked_again(each, requests)) for each in self.provider.absences)]
 
     def outages(self, number: int) -> list[tuple[Moment, Callable[[], Awaitable[None]]]]:
         """In the import of this number."""

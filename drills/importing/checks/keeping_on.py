@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from drills.importing.pace import Sample, Second, seconds
 from drills.importing.provider import Absence
-from drills.importing.requests import Request
+from drills.importing.requests import Request, asked_again
 from drills.importing.verdicts import Verdict
 
 _LEAST = 0.9
@@ -56,10 +56,7 @@ def _share(some: Sequence[Second]) -> float:
 
 
 def check_comeback(requests: Sequence[Request], absences: Sequence[Absence]) -> Verdict:
-    waits: list[tuple[float, Absence]] = []
-    for absence in absences:
-        came = [each.monotonic for each in requests if each.monotonic >= absence.ended and each.question]
-        waits.append((min(came, default=float("inf")) - absence.ended, absence))
+    waits = [(asked_again(absence, requests) - absence.ended, absence) for absence in absences]
     late = [
         f"it was away for {absence.ended - absence.began:.0f} s, and not asked for {wait:.0f} s more"
         for wait, absence in waits

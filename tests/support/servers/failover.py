@@ -95,7 +95,8 @@ def redis_cluster_with_replicas(key: str = "waypost") -> Iterator[Failover]:
     with ExitStack() as stack:
         folder = stack.enter_context(own_folder())
         nodes = [redis_cluster.new_node() for _ in range(6)]
-        hasty = ("--cluster-node-timeout", "1000")
+        # Long enough for a busy machine: a master that is only slow would be replaced, too.
+        hasty = ("--cluster-node-timeout", "3000")
         servers = [_start_redis(stack, folder, node.port, node.command(folder, *hasty)) for node in nodes]
         redis_cluster.join(nodes[:3], nodes[3:])
         owner = key_slot(key.encode()) * 3 // 16384

@@ -23,7 +23,7 @@ def sentinel_command(port: int, folder: Path, name: str, master_port: int) -> li
     own.write_text(
         f"port {port}\nbind 127.0.0.1\ndir {folder}\n"
         f"sentinel monitor {name} 127.0.0.1 {master_port} 2\n"
-        f"sentinel down-after-milliseconds {name} 1000\nsentinel failover-timeout {name} 3000\n"
+        f"sentinel down-after-milliseconds {name} 3000\nsentinel failover-timeout {name} 10000\n"
     )
     return [find_program("redis-server"), str(own), "--sentinel"]
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from redis.asyncio import RedisCluster
 from redis.exceptions import ConnectionError as ConnectionLost
-from redis.exceptions import NoPermissionError, NoScriptError, RedisClusterException
+from redis.exceptions import NoPermissionError, NoScriptError, RedisClusterException, ResponseError
 
 from waypost.adapters.redis.errors import DRIVER_ERRORS, translate
 from waypost.adapters.redis.listening import Listener
@@ -59,11 +59,7 @@ class RedisClient:
             if isinstance(self._redis, RedisCluster):
                 await self._check_cluster(self._redis)
                 return
-            try:
-                mode = (await self._redis.info("server")).get("redis_mode")
-            except NoPermissionError:
-                await self._redis.ping()
-                return
+            mode = await self._ask_mode()
         if mode in {"cluster", "sentinel"}:
             tls = scheme.partition("+")[0]
             more = "/name-of-the-master" if mode == "sentinel" else ""
@@ -72,6 +68,17 @@ class RedisClient:
                 f" and the URL must begin with {tls}+{mode}://",
                 f"write it like {tls}+{mode}://user:password@{self.address.partition('/')[0]}{more}",
             )
+
+    async def _ask_mode(self) -> str:
+        try:
+            return str((await self._redis.info("server")).get("redis_mode"))
+        except NoPermissionError:
+            await self._redis.ping()
+            return ""
+        except ResponseError as error:
+            if "unknown command 'SENTINEL'" in str(error):
+                raise _misspelt("what the URL names as sentinels are none, but Redis itself") from error
+            raise
 
     async def _check_cluster(self, cluster: RedisCluster) -> None:
         try:

@@ -1,6 +1,7 @@
 """Driver errors become ours at this border."""
 
 from redis import exceptions as driver
+from redis.asyncio.sentinel import MasterNotFoundError
 
 from waypost.adapters.errors import StoreAway, StoreBusy, StoreFull, StoreRefused, StoreTooNew
 from waypost.kernel.errors import WaypostError
@@ -63,7 +64,12 @@ def translate(error: Exception, address: str) -> WaypostError | None:
     if isinstance(error, RuntimeError) and not str(error).endswith(_CLOSED):
         return None
     kind = _kind(error)
-    return kind(f"Redis at {address}: {error}", next_step=_next_step(kind, error)) if kind else None
+    return kind(f"Redis at {address}: {_message(error)}", next_step=_next_step(kind, error)) if kind else None
+
+
+def _message(error: Exception) -> str:
+    # What follows are the driver's own objects, one for each sentinel.
+    return str(error).partition(" : ")[0] if isinstance(error, MasterNotFoundError) else str(error)
 
 
 def _kind(error: Exception) -> type[WaypostError] | None:
@@ -82,6 +88,8 @@ def _kind(error: Exception) -> type[WaypostError] | None:
 def _next_step(kind: type[WaypostError], error: Exception) -> str | None:
     if isinstance(error, driver.AskError):
         return "this is a node of a cluster: let the URL begin with redis+cluster:// (or rediss+cluster://)"
+    if isinstance(error, MasterNotFoundError):
+        return "see that the sentinels run and know a master of the name that follows them in the URL"
     if kind is StoreAway:
         return "see that Redis runs and can be reached from here, and that WAYPOST_REDIS names it"
     if kind is StoreRefused:

@@ -1,15 +1,22 @@
-"""Versioned changes of the schema, applied in order, each in a transaction of its own."""
+"""Versioned changes of the schema, applied in order, each beside the work of the release before."""
 
 from functools import cache
 from typing import Any
 
 from waypost.adapters.errors import StoreTooOld
 from waypost.adapters.migrations import Applied, Migration, load_migrations, missing, version_of
+from waypost.adapters.postgres.migrations.steps import take
 
 _OLDEST_CODE = {1: 1}
-# "waypost" in ASCII: what everybody who changes the schema agrees to lock.
-_LOCK = int.from_bytes(b"waypost")
-_PATIENCE = 600.0
+_TABLE = """
+create table if not exists migrations (
+  version integer primary key,
+  name text not null,
+  oldest_code integer not null,
+  digest text not null,
+  applied_at timestamptz not null default now()
+)
+"""
 _ANOTHER = "use another, empty database"
 
 
@@ -19,18 +26,12 @@ def known() -> tuple[Migration, ...]:
 
 
 async def migrate(connection: Any) -> list[Migration]:
-    """Bring the schema up to date; safe when many processes do it at once. Returns what was applied."""
-    applied = []
+    """Bring the schema up to date, beside the work of an older release; safe when many do it at once.
+
+    Returns what was applied.
+    """
     _, wanted = await pending(connection)
-    for migration in wanted:
-        async with connection.transaction():
-            # Held to the end of the transaction, so that it also works behind a pooler that shares connections.
-            await connection.execute("select pg_advisory_xact_lock($1)", _LOCK, timeout=_PATIENCE)
-            # Another process may have done it while we waited for the lock.
-            if migration in (await pending(connection))[1]:
-                await _apply(connection, migration)
-                applied.append(migration)
-    return applied
+    return [migration for migration in wanted if await take(connection, migration.sql, _Record(migration))]
 
 
 async def pending(connection: Any) -> tuple[int, list[Migration]]:
@@ -50,20 +51,20 @@ async def refuse_unless_current(connection: Any) -> None:
         )
 
 
-async def _apply(connection: Any, migration: Migration) -> None:
-    await connection.execute(
-        "create table if not exists migrations"
-        " (version integer primary key, name text not null, oldest_code integer not null, digest text not null,"
-        " applied_at timestamptz not null default now())"
-    )
-    await connection.execute(migration.sql, timeout=_PATIENCE)
-    await connection.execute(
-        "insert into migrations (version, name, oldest_code, digest) values ($1, $2, $3, $4)",
-        migration.version,
-        migration.name,
-        migration.oldest_code,
-        migration.digest,
-    )
+class _Record:
+    def __init__(self, migration: Migration) -> None:
+        self._migration = migration
+
+    async def is_written(self, connection: Any) -> bool:
+        return self._migration not in (await pending(connection))[1]
+
+    async def write(self, connection: Any) -> None:
+        made = self._migration
+        await connection.execute(_TABLE)
+        await connection.execute(
+            "insert into migrations (version, name, oldest_code, digest) values ($1, $2, $3, $4)",
+            *(made.version, made.name, made.oldest_code, made.digest),
+        )
 
 
 async def _applied(connection: Any) -> list[Applied]:

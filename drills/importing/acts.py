@@ -124,7 +124,7 @@ async def _until_done(stage: Stage, act: Act, watch: Watch) -> None:
 
 async def _sample(stage: Stage, unfinished: int) -> Sample:
     at_work = {worker.name for worker in stage.fleet.at_work()}
-    held = [job for job in await stage.view.held() if job.question]
+    held = [job for job in await stage.view.held() if job.shard.startswith("ocm/")]
     lost = sum(job.owner not in at_work for job in held)
     return Sample(time.monotonic(), unfinished - lost, len(at_work), stage.idleness.since())
 

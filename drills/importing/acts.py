@@ -10,9 +10,10 @@ from typing import Any
 from drills.importing.fleet import Fleet
 from drills.importing.imports import Done, Importing, Watch
 from drills.importing.mishaps import Mischief
-from drills.importing.pace import Sample
+from drills.importing.pace import Idleness, Sample
 from drills.importing.plan import Moment, Plan
 from drills.importing.provider import Provider
+from drills.importing.requests import Request, asked_again
 from drills.importing.stations import Stations
 from drills.importing.talking import say
 from drills.importing.view import View
@@ -32,6 +33,7 @@ class Stage:
     fleet: Fleet
     mischief: Mischief
     importing: Importing
+    idleness: Idleness = field(default_factory=Idleness)
     samples: list[Sample] = field(default_factory=list)
     # The reports of imports of windows.
     windows: list[Mapping[str, Any]] = field(default_factory=list)
@@ -52,10 +54,10 @@ class Stage:
             await end(changing)
             self.stations.settle()
 
-    def held_up(self) -> Sequence[tuple[float, float]]:
-        """When nobody could work at its pace: while the store or the provider was away."""
+    def held_up(self, requests: Sequence[Request]) -> Sequence[tuple[float, float]]:
+        """When nobody could work at its pace: while the store was away, or the provider until it is asked again."""
         restarts = [(each.began, each.ended) for each in self.mischief.mishaps if each.kind == "restart"]
-        return [*restarts, *((each.began, each.ended) for each in self.provider.absences)]
+        return [*restarts, *((each.began, asked_again(each, requests)) for each in self.provider.absences)]
 
     def outages(self, number: int) -> list[tuple[Moment, Callable[[], Awaitable[None]]]]:
         """In the import of this number."""
@@ -122,8 +124,9 @@ async def _until_done(stage: Stage, act: Act, watch: Watch) -> None:
 
 async def _sample(stage: Stage, unfinished: int) -> Sample:
     at_work = {worker.name for worker in stage.fleet.at_work()}
-    held = [job for job in await stage.view.held() if job.question]
-    return Sample(time.monotonic(), unfinished - sum(job.owner not in at_work for job in held), len(at_work))
+    held = [job for job in await stage.view.held() if job.shard.startswith("ocm/")]
+    lost = sum(job.owner not in at_work for job in held)
+    return Sample(time.monotonic(), unfinished - lost, len(at_work), stage.idleness.since())
 
 
 @asynccontextmanager

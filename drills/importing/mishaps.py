@@ -87,7 +87,7 @@ class Mischief:
             else:
                 self._kill_all()
             # Some of them had brought and committed another page between the first look and the end of the store.
-            mishap.held = list({job.question: job for job in (*before, *await self._view.held())}.values())
+            mishap.held = list({(job.shard, job.question): job for job in (*before, *await self._view.held())}.values())
             mishap.ended = time.monotonic()
 
     def _kill_all(self) -> None:

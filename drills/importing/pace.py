@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from drills.importing.plan import CONCURRENCY, RECOVERY
 from drills.importing.requests import Request
@@ -19,11 +20,15 @@ _LEAST_CALLERS = 8
 
 @dataclass(frozen=True)
 class Sample:
-    """At a moment: jobs of the provider that a living worker has or can have, and workers who could work on them."""
+    """At a moment: jobs of the provider that a living worker has or can have, and workers who could work on them.
+
+    `idle` is the share of the processors' time that nobody wanted since the sample before.
+    """
 
     at: float
     jobs: int
     workers: int
+    idle: float
 
     @property
     def callers(self) -> int:
@@ -38,6 +43,7 @@ class Second:
     came: int
     expected: float
     can_be_judged: bool
+    idle: float
 
 
 class Allowance:
@@ -76,4 +82,24 @@ def seconds(requests: Sequence[Request], samples: Sequence[Sample], rate: int) -
         allowed = [allowance.at(second + part / 4) for part in range(5)]
         callers = min(sample.callers for sample in there)
         expected = min(rate * sum(allowed[:4]) / 4, callers * _PAGES_A_CALLER)
-        yield Second(second, came[second], expected, min(allowed) > 0 and callers >= _LEAST_CALLERS)
+        can_be_judged = min(allowed) > 0 and callers >= _LEAST_CALLERS
+        yield Second(second, came[second], expected, can_be_judged, min(sample.idle for sample in there))
+
+
+class Idleness:
+    """Of the machine, between one look and the next."""
+
+    def __init__(self) -> None:
+        self._before = _times()
+
+    def since(self) -> float:
+        (idle, total), (idle_before, total_before) = now, before = _times(), self._before
+        self._before = now if total > total_before else before
+        return (idle - idle_before) / max(1, total - total_before)
+
+
+def _times() -> tuple[int, int]:
+    """Of all processors: with nothing to do, and in all."""
+    with Path("/proc/stat").open() as lines:
+        times = [int(word) for word in lines.readline().split()[1:9]]
+    return times[3] + times[4], sum(times)

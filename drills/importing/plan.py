@@ -80,7 +80,8 @@ class Plan:
 
     @property
     def changes(self) -> Rates:
-        return Rates(max(10, self.places / 2000), max(2, self.places / 20_000), max(2, self.places / 20_000))
+        """So few deletions that no import, however long it takes, would seem to remove too much."""
+        return Rates(max(10, self.places / 2000), max(0.5, self.places / 20_000), max(0.5, self.places / 20_000))
 
     @property
     def budget_in(self) -> Budget:

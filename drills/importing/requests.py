@@ -1,11 +1,13 @@
 """What the provider noted about the requests that it had."""
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from urllib.parse import parse_qs
 
 import msgspec
 
+from drills.importing.provider import Absence
 from drills.importing.view import Question
 
 _OK = 200
@@ -47,3 +49,8 @@ def read_requests(log: Path) -> Sequence[Request]:
     decoder = msgspec.json.Decoder(Request)
     with log.open("rb") as lines:
         return sorted((decoder.decode(line) for line in lines), key=lambda request: request.monotonic)
+
+
+def asked_again(absence: Absence, requests: Sequence[Request]) -> float:
+    """When it had its first request for a page after it was away; infinity if never."""
+    return min((each.monotonic for each in requests if each.monotonic >= absence.ended and each.question), default=inf)

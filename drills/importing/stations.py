@@ -27,6 +27,8 @@ COUNTRIES = (*LIVELY, *CALM)
 RATE = 10
 _PAGES_A_COUNTRY = 10
 _LEAST_A_PAGE = 10
+# Of all: more would seem to be too much for one import, if it takes long.
+_MOST_DELETED = 0.05
 _LEAST = 240
 _ONE_IN = 20
 _BEGIN = datetime(2026, 2, 20, tzinfo=UTC)
@@ -71,7 +73,7 @@ class Stations:
                 self._change_for_a_moment()
             elif draw < 0.8:  # noqa: PLR2004 - edits are more frequent than the rest
                 self._edit()
-            elif draw < 0.9:  # noqa: PLR2004 - as often as additions
+            elif draw < 0.9 and self.made["deletions"] < self.count * _MOST_DELETED:  # noqa: PLR2004 - as additions
                 del self._records[self._some(LIVELY)]
                 self.made["deletions"] += 1
             else:

@@ -27,6 +27,7 @@ _PATIENCE = 60.0
 _AGAIN_SECONDS = 0.02
 # That its connections break is what the drill does.
 logging.getLogger("asyncpg").setLevel(logging.CRITICAL)
+_AFTER = "after:"
 T = TypeVar("T")
 
 
@@ -40,7 +41,7 @@ class Question:
 
 @dataclass(frozen=True)
 class HeldJob:
-    """`question` is None for a source whose pages do not follow ids."""
+    """`question` is None where no page is asked for that follows an id: of other sources, and at a shard's end."""
 
     owner: str
     shard: str
@@ -105,10 +106,10 @@ async def _patiently(look: Callable[[], Awaitable[T]]) -> T:
 
 def _question(shard: str, cursor: str | None) -> Question | None:
     key = ShardKey.parse(shard)
-    if key.source != "ocm":
+    if key.source != "ocm" or not (cursor is None or cursor.startswith(_AFTER)):
         return None
     start = IdRange.parse(key["ids"]).start if "ids" in key.axes else 0
-    return Question(key["country"], max(0, start - 1) if cursor is None else int(cursor.removeprefix("after:")))
+    return Question(key["country"], max(0, start - 1) if cursor is None else int(cursor.removeprefix(_AFTER)))
 
 
 def _is_locked(path: str) -> bool:

@@ -1,7 +1,6 @@
 """The drills' own decisions: what is planned certainly happens, and what is judged can be found wanting."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,9 +10,8 @@ from drills.importing.checks.events import check_removals
 from drills.importing.checks.keeping_on import check_comeback, check_pace
 from drills.importing.checks.tried import check_tried, tried
 from drills.importing.mishaps import Mishap
-from drills.importing.pace import Allowance, Sample
+from drills.importing.pace import Allowance, Idleness, Sample
 from drills.importing.plan import BUDGETS, FAULTS, IMPORTS, Plan
-from drills.importing.probes import Probe, Probes
 from drills.importing.provider import Absence
 from drills.importing.requests import Request
 from drills.importing.stations import CALM, COUNTRIES, Stations
@@ -108,52 +106,48 @@ def test_refusals_in_a_row_pause_for_longer() -> None:
     assert allowed.at(25.5) == pytest.approx((0.5 + 0.05) / 2)
 
 
-@contextmanager
-def probes_that_took(seconds: float) -> Iterator[Probes]:
-    probes = Probes("http://127.0.0.1:1")
-    probes.probes += [Probe(number / 10, seconds) for number in range(1000)]
-    yield probes
-
-
-def pace_of(came: int, took: float, *, callers: int = 32) -> Verdict:
+def pace_of(came: int, *, idle: float = 0.5, callers: int = 32) -> Verdict:
     """So many requests a second, twenty seconds long."""
     requests = [request(second + part / came) for second in range(20) for part in range(came)]
-    samples = [Sample(quarter / 4, callers, 8) for quarter in range(80)]
-    with probes_that_took(took) as probes:
-        return check_pace(requests, samples, 40, [], probes, workers=8)
+    samples = [Sample(quarter / 4, callers, 8, idle) for quarter in range(80)]
+    return check_pace(requests, samples, 40, [], workers=8)
 
 
 def test_a_fleet_that_uses_its_pace_is_content() -> None:
-    assert pace_of(38, 0.005).kept
+    assert pace_of(38).kept
 
 
 def test_a_starved_fleet_is_seen() -> None:
-    verdict = pace_of(4, 0.005)
+    verdict = pace_of(4)
     assert not verdict.kept
     assert verdict.figures["used"] == pytest.approx(0.1)
 
 
 def test_a_busy_machine_excuses_much_but_not_all() -> None:
-    assert pace_of(20, 0.5).kept
-    assert not pace_of(4, 0.5).kept
+    assert pace_of(20, idle=0.02).kept
+    assert not pace_of(2, idle=0.02).kept
 
 
 def test_few_who_are_there_need_not_use_all() -> None:
-    assert pace_of(16, 0.005, callers=8).kept
-    assert not pace_of(4, 0.005, callers=8).kept
-    assert not pace_of(1, 0.005, callers=7).figures["seconds"]
+    assert pace_of(16, callers=8).kept
+    assert not pace_of(4, callers=8).kept
+    assert not pace_of(1, callers=7).figures["seconds"]
 
 
 def test_penalties_and_absences_are_no_time_of_the_fleet() -> None:
     refused = [request(1.0, "429-bare", status=429)]
-    samples = [Sample(quarter / 4, 32, 8) for quarter in range(8, 20)]
-    with probes_that_took(0.005) as probes:
-        for verdict in (
-            check_pace(refused, samples, 40, [], probes, workers=8),
-            check_pace([], samples, 40, [(0.0, 9.0)], probes, workers=8),
-        ):
-            assert not verdict.figures["seconds"]
-            assert not verdict.kept, "a large fleet that could not be judged has not been tried"
+    samples = [Sample(quarter / 4, 32, 8, 0.5) for quarter in range(8, 20)]
+    for verdict in (
+        check_pace(refused, samples, 40, [], workers=8),
+        check_pace([], samples, 40, [(0.0, 9.0)], workers=8),
+    ):
+        assert not verdict.figures["seconds"]
+        assert not verdict.kept, "a large fleet that could not be judged has not been tried"
+
+
+def test_idleness_is_a_share() -> None:
+    idleness = Idleness()
+    assert all(0 <= idleness.since() <= 1 for _ in range(3))
 
 
 def test_a_provider_that_nobody_asks_again_is_seen() -> None:

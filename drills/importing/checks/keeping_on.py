@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from drills.importing.pace import Sample, Second, seconds
-from drills.importing.probes import Probes
 from drills.importing.provider import Absence
-from drills.importing.requests import Request
+from drills.importing.requests import Request, asked_again
 from drills.importing.verdicts import Verdict
 
 _LEAST = 0.9
@@ -13,11 +12,11 @@ _LEAST = 0.9
 _MOST = 1.1
 # Fewer have never enough at work at once, with one that is stopped and one that begins.
 _ENOUGH_WORKERS = 8
-# In any case, also of seconds in which the machine was busy.
-_LEAST_WHEN_BUSY = 0.25
-# A small request takes a few milliseconds; where one takes this long, others have the machine. Who waits for a turn
-# that does not come leaves the machine idle, so that this excuses nobody who is starved.
-_BUSY = 0.1
+# In any case, also in seconds in which the machine was busy.
+_LEAST_WHEN_BUSY = 0.1
+# Where so little of the processors' time is left, others have the machine, or the fleet does more than the machine can.
+# Who waits for a turn that does not come leaves it idle, so that this excuses nobody who is starved.
+_IDLE = 0.1
 # Seconds before and after an absence that are not judged: others have to notice.
 _BEFORE, _AFTER = 1.0, 5.0
 # As long as it may take until the provider is asked again, once it is back: as long as it was away, and a little.
@@ -29,7 +28,6 @@ def check_pace(
     samples: Sequence[Sample],
     rate: int,
     held_up: Sequence[tuple[float, float]],
-    probes: Probes,
     workers: int,
 ) -> Verdict:
     """Of what the budget allows when no penalty is on, and of what those could use who were there."""
@@ -38,7 +36,7 @@ def check_pace(
         for each in seconds(requests, samples, rate)
         if each.can_be_judged and not any(began - _BEFORE <= each.began <= ended + _AFTER for began, ended in held_up)
     ]
-    calm = [each for each in free if probes.slowest(each.began, each.began + 1) < _BUSY]
+    calm = [each for each in free if each.idle >= _IDLE]
     used, all_used = _share(calm), _share(free)
     worst = sorted(calm, key=lambda each: each.came - each.expected)[:3]
     return Verdict(
@@ -58,10 +56,7 @@ def _share(some: Sequence[Second]) -> float:
 
 
 def check_comeback(requests: Sequence[Request], absences: Sequence[Absence]) -> Verdict:
-    waits: list[tuple[float, Absence]] = []
-    for absence in absences:
-        came = [each.monotonic for each in requests if each.monotonic >= absence.ended and each.question]
-        waits.append((min(came, default=float("inf")) - absence.ended, absence))
+    waits = [(asked_again(absence, requests) - absence.ended, absence) for absence in absences]
     late = [
         f"it was away for {absence.ended - absence.began:.0f} s, and not asked for {wait:.0f} s more"
         for wait, absence in waits

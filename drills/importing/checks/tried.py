@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from drills.importing.mishaps import Mishap
 from drills.importing.plan import FAULTS, Plan
 from drills.importing.provider import Absence
-from drills.importing.requests import Request
+from drills.importing.requests import Request, asked_again
 from drills.importing.verdicts import Verdict
 
 _NOT_MODIFIED = 304
@@ -30,9 +31,7 @@ def tried(
         "stop": kinds["stop"],
         "stopped worker overtaken": sum(mishap.overtaken for mishap in mishaps if mishap.kind == "stop"),
         "end of the store with jobs in hand": len(hit),
-        "absence of the provider with work to do": sum(
-            any(request.monotonic > absence.ended and request.question for request in requests) for absence in absences
-        ),
+        "absence of the provider with work to do": sum(asked_again(each, requests) < inf for each in absences),
         **{f"{what} at the provider": changes.get(what, 0) for what in ("edits", "deletions", "additions")},
         **{
             f"{what} at the one without order": station_changes.get(what, 0)

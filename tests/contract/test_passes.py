@@ -251,6 +251,26 @@ async def test_when_a_source_says_that_its_list_moved_nothing_is_removed(backend
     assert await later.bring(page(3, last=True), at=4, room=2) == {"unchanged": 3, "removed": 6}
 
 
+async def test_of_a_list_in_which_nothing_shows_a_move_only_what_two_passes_missed_is_removed(backend: Backend) -> None:
+    await (await refresh(backend, "one")).bring(page(*range(1, 10), last=True))
+
+    async def read_again(name: str, *numbers: int, at: int) -> dict[str, int]:
+        again = await refresh(backend, name)
+        await again.bring(first(1, 2), at=at)
+        doubtful = msgspec.structs.replace(page(*numbers, last=True), certain=False)
+        return await again.bring(doubtful, at=at + 1, room=2, losing=[2, 4])
+
+    assert await read_again("two", 3, 4, 5, at=1) == {"unchanged": 5}
+    # Two of those that were missed were there all the time, and another is missed for the first time.
+    assert await read_again("three", 3, 4, 6, 7, at=3) == {"unchanged": 6, "removed": 2}
+    assert set(await stored(backend)) == ids(*range(1, 8))
+    assert await read_again("four", 3, 4, 6, at=5) == {"unchanged": 5, "removed": 1}
+    assert set(await stored(backend)) == ids(1, 2, 3, 4, 6, 7)
+    certain = await refresh(backend, "five")
+    await certain.bring(first(1, 2), at=7)
+    assert await certain.bring(page(3, last=True), at=8, room=2) == {"unchanged": 3, "removed": 3}
+
+
 # Who is asked before much goes
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.places import NOON, writing
+from support.places import NOON, page, writing
 from waypost.importing.passes import Clear, Count, Did, Gap, Judge, Pass, Remove, Sweep, cost, next_step
 from waypost.importing.refusals import Others, import_of, mass_delete, too_many_rejected
 
@@ -11,7 +11,7 @@ GAP = Gap(0, "", None, NOON)
 
 def test_steps_are_never_larger_than_the_room_and_end() -> None:
     left = {Sweep: 1000, Count: 300, Remove: 300, Clear: 1000}
-    state = Pass(marks="m", gaps=(GAP,)).ending(())
+    state = Pass(marks="m", gaps=(GAP,)).ending(page(last=True), ())
     commits = 0
     while state.phase != "over":
         room, commits = 50, commits + 1
@@ -28,7 +28,7 @@ def test_steps_are_never_larger_than_the_room_and_end() -> None:
 
 
 def test_nothing_to_remove_and_nothing_marked_ends_with_the_last_page() -> None:
-    state, room = Pass().ending(()), 5
+    state, room = Pass().ending(page(last=True), ()), 5
     while step := next_step(state, room):
         state = step.then(state, Did())
     assert state.phase == "over"

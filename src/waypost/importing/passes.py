@@ -1,7 +1,7 @@
 """A pass: one reading of a shard from its first page to its last, and how it ends, in steps of bounded size.
 
-    reading ──last page──> sweeping ──> counting ──> judging ──> removing ──> clearing ──> over
-                 └──the reading was not of one still list──> forgetting ──────────^
+    reading ──last page──> sweeping ──> doubting ──> counting ──> judging ──> removing ──> clearing ──> over
+                 └──the reading was not of one still list──> forgetting ───────────────────────^
 
 What a pass has seen is marked where its pages come in no order; where they do, each page finds by itself what is gone,
 unless that is too much for one commit. The rest of the numbers it covers is a gap, which is swept in the end. Stores
@@ -24,7 +24,7 @@ ENDING = "waypost:ending"
 ROOM = 5000
 _REMOVAL = 5
 
-Phase = Literal["reading", "sweeping", "counting", "judging", "removing", "forgetting", "clearing", "over"]
+Phase = Literal["reading", "sweeping", "doubting", "counting", "judging", "removing", "forgetting", "clearing", "over"]
 
 
 class Gap(msgspec.Struct, frozen=True):
@@ -43,8 +43,9 @@ class Gap(msgspec.Struct, frozen=True):
 class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
     """`marks` names what was seen by this reading, and `stale` what was seen by earlier ones, which counts no more.
 
-    `unsure` is why nothing may be removed. `kept` are places that were there before and still are, `going` those that
-    would be removed. `after` is how far a step has come, by external id.
+    `unsure` is why nothing may be removed; with `doubts` only what the pass before has missed too. `kept` are
+    places that were there before and still are, `going` those that would be removed. `after` is how far a step has
+    come, by external id.
     """
 
     phase: Phase = "reading"
@@ -53,6 +54,7 @@ class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
     gaps: tuple[Gap, ...] = ()
     covered: bool = False
     unsure: str | None = None
+    doubts: bool = False
     records: int = 0
     rejected: int = 0
     kept: int = 0
@@ -89,11 +91,15 @@ class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
             self, records=self.records + records, rejected=self.rejected + rejected, kept=self.kept + kept
         )
 
-    def ending(self, parts: Sequence[str]) -> "Pass":
+    def ending(self, page: Page, parts: Sequence[str]) -> "Pass":
         """The last page is written. What others go on with is not read yet, and so no gap that was left open counts."""
         gaps = tuple(gap for gap in self.gaps if not (parts and gap.is_open))
         return msgspec.structs.replace(
-            self, phase="forgetting" if self.unsure else "sweeping", gaps=gaps, parts=tuple(parts)
+            self,
+            phase="forgetting" if self.unsure else "sweeping",
+            doubts=not page.certain,
+            gaps=gaps,
+            parts=tuple(parts),
         )
 
 
@@ -118,6 +124,18 @@ class Sweep(NamedTuple):
             return _changed(state, gaps=state.gaps[1:])
         rest = msgspec.structs.replace(self.gap, number=did.number, external_id=did.external_id)
         return _changed(state, gaps=(rest, *state.gaps[1:]))
+
+
+class Doubt(NamedTuple):
+    """Look through so many candidates; those that were not missed before are kept for the next pass to miss."""
+
+    after: str
+    limit: int
+
+    def then(self, state: Pass, did: Did) -> Pass:
+        if did.rows < self.limit:
+            return _changed(state, phase="counting", after="")
+        return _changed(state, phase="doubting", after=did.external_id)
 
 
 class Count(NamedTuple):
@@ -176,15 +194,19 @@ class Clear(NamedTuple):
         return _changed(state, after=did.external_id)
 
 
-Step = Sweep | Count | Judge | Remove | Forget | Clear
+Step = Sweep | Doubt | Count | Judge | Remove | Forget | Clear
 
 
 def next_step(state: Pass, room: int) -> Step | None:
     """None when there is nothing more to do, or no room for it in this commit."""
     step: Step | None = None
     match state.phase if room > 0 else "over":
+        case "sweeping" if state.gaps:
+            step = Sweep(state.gaps[0], state.marks or "", room)
         case "sweeping":
-            step = Sweep(state.gaps[0], state.marks or "", room) if state.gaps else Count("", room)
+            step = Doubt("", room) if state.doubts else Count("", room)
+        case "doubting":
+            step = Doubt(state.after, room)
         case "counting":
             step = Count(state.after, room)
         case "judging":
@@ -196,6 +218,11 @@ def next_step(state: Pass, room: int) -> Step | None:
         case "clearing":
             step = Clear(_uncleared(state)[0], state.after, room)
     return step
+
+
+def missed_once(extent: Extent) -> str:
+    """Under which name candidates are kept for the next pass; no shard has it."""
+    return f"once:{extent.source}/{extent.area}"
 
 
 def cost(step: Step, did: Did) -> int:

@@ -12,7 +12,22 @@ from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.moments import to_us
 from waypost.adapters.mongodb.schema import BY_IMPORT, BY_PLACE, BY_SHARD, LIVE
 from waypost.importing.pages import Writing
-from waypost.importing.passes import Clear, Count, Did, Forget, Gap, Judge, Pass, Remove, Step, Sweep, cost, next_step
+from waypost.importing.passes import (
+    Clear,
+    Count,
+    Did,
+    Doubt,
+    Forget,
+    Gap,
+    Judge,
+    Pass,
+    Remove,
+    Step,
+    Sweep,
+    cost,
+    missed_once,
+    next_step,
+)
 from waypost.importing.refusals import MassDelete, Others, import_of, mass_delete
 
 # Behind all ids.
@@ -82,22 +97,28 @@ class PageEnding:
     async def _do(self, step: Step) -> Did:
         match step:
             case Sweep():
-                return await self._sweep(step.gap, step.marks, step.limit)
+                did = await self._sweep(step.gap, step.marks, step.limit)
+            case Doubt():
+                found = await self._next_candidates(step.after, step.limit)
+                await self._doubt(found)
+                did = _did(found)
             case Count():
                 found = await self._next_candidates(step.after, step.limit)
-                return _did(found, going=len(await self._going(found)))
+                did = _did(found, going=len(await self._going(found)))
             case Judge():
                 self.refused = await self._judge(step)
-                return Did()
+                did = Did()
             case Remove():
                 found = await self._next_candidates(step.after, step.limit)
                 await self._bury(found, await self._going(found))
-                return await self._forget(found, step.after)
+                did = await self._forget(found, step.after)
             case Forget():
-                return await self._forget(await self._next_candidates(step.after, step.limit), step.after)
+                did = await self._forget(await self._next_candidates(step.after, step.limit), step.after)
             case Clear():
-                return await self._clear(step)
-        assert_never(step)
+                did = await self._clear(step)
+            case _:
+                assert_never(step)
+        return did
 
     async def _sweep(self, gap: Gap, seen: frozenset[str] | str, limit: int) -> Did:
         """Those that were seen are named, or marked under a name."""
@@ -163,6 +184,17 @@ class PageEnding:
             session=self._session,
         )
         return {candidate["external_id"]: candidate["requested_at"] async for candidate in found}
+
+    async def _doubt(self, missed: Mapping[str, int]) -> None:
+        once = missed_once(self._writing.extent)
+        ids = {"external_id": {"$in": list(missed)}}
+        known = self._candidates.find({"shard": once, **ids}, {"external_id": 1}, hint=BY_SHARD, session=self._session)
+        before = {candidate["external_id"] async for candidate in known}
+        first = [external_id for external_id in missed if external_id not in before]
+        if first:
+            mine = {"shard": self._shard, "external_id": {"$in": first}}
+            kept = {"$set": {"shard": once}}
+            await self._candidates.update_many(mine, kept, hint=BY_SHARD, session=self._session)
 
     async def _going(self, missed: Mapping[str, int]) -> dict[str, int]:
         """Those that would be removed, with the versions that they have."""

@@ -7,7 +7,22 @@ import msgspec
 
 from waypost.adapters.queries import load_queries
 from waypost.importing.pages import Writing
-from waypost.importing.passes import Clear, Count, Did, Forget, Gap, Judge, Pass, Remove, Step, Sweep, cost, next_step
+from waypost.importing.passes import (
+    Clear,
+    Count,
+    Did,
+    Doubt,
+    Forget,
+    Gap,
+    Judge,
+    Pass,
+    Remove,
+    Step,
+    Sweep,
+    cost,
+    missed_once,
+    next_step,
+)
 from waypost.importing.refusals import MassDelete, Others, import_of, mass_delete
 
 _SQL = load_queries(__package__, "pages.sql")
@@ -43,25 +58,29 @@ class PageEnding:
     async def _do(self, step: Step) -> Did:
         match step:
             case Sweep():
-                return await self._look_through("sweep", step.gap, step.limit, UUID(step.marks))
+                did = await self._look_through("sweep", step.gap, step.limit, UUID(step.marks))
+            case Doubt():
+                did = await self._candidates(step.after, step.limit)
+                once = missed_once(self._writing.extent)
+                await self._tx.execute(_SQL["doubt"], self._shard, step.after, did.external_id, once)
             case Count():
-                return await self._candidates(step.after, step.limit)
+                did = await self._candidates(step.after, step.limit)
             case Judge():
                 self.refused = await self._judge(step)
-                return Did()
+                did = Did()
             case Remove():
                 did = await self._candidates(step.after, step.limit)
                 rows = await self._tx.fetch(_SQL["remove"], *self._area, step.after, did.external_id)
                 self.removed += [(row["external_id"], row["version"]) for row in rows]
                 await self._tx.execute(_SQL["forget_candidates"], self._shard, step.after, did.external_id)
-                return did
             case Forget():
                 did = await self._candidates(step.after, step.limit)
                 await self._tx.execute(_SQL["forget_candidates"], self._shard, step.after, did.external_id)
-                return did
             case Clear():
-                return await self._clear(step)
-        assert_never(step)
+                did = await self._clear(step)
+            case _:
+                assert_never(step)
+        return did
 
     async def _look_through(self, statement: str, gap: Gap, limit: int, seen: list[str] | UUID) -> Did:
         shard, source, area = self._area

@@ -58,7 +58,7 @@ class PageWriting:
         error = None
         if page.last or self._writing.parts:
             error = too_many_rejected(self._shard, self._writing, state)
-            state = state if error else await self._ending.go_on(state.ending(self._writing.parts))
+            state = state if error else await self._ending.go_on(state.ending(page, self._writing.parts))
         changes = await self._tell(added, changed)
         return await self._keep(settled.count(changes), state, error)
 

@@ -187,6 +187,13 @@ left join lateral (
   select source, area, removed_at, requested_at from places where external_id = part.external_id limit 1
 ) as held on true;
 
+-- doubt: of a shard's candidates up to one, those that the pass before has not missed are kept for the next
+update candidates set shard = $4
+where shard = $1 and external_id > $2 and external_id <= $3
+  and not exists (
+    select 1 from candidates as before where before.shard = $4 and before.external_id = candidates.external_id
+  );
+
 -- remove: a shard's candidates up to one, unless somebody has seen them since
 update places
 set removed_at = (select requested_at from candidates where shard = $1 and external_id = places.external_id),

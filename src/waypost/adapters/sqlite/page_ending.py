@@ -8,7 +8,22 @@ import msgspec
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import now_us, to_us
 from waypost.importing.pages import Writing
-from waypost.importing.passes import Clear, Count, Did, Forget, Gap, Judge, Pass, Remove, Step, Sweep, cost, next_step
+from waypost.importing.passes import (
+    Clear,
+    Count,
+    Did,
+    Doubt,
+    Forget,
+    Gap,
+    Judge,
+    Pass,
+    Remove,
+    Step,
+    Sweep,
+    cost,
+    missed_once,
+    next_step,
+)
 from waypost.importing.refusals import MassDelete, Others, import_of, mass_delete
 
 _SQL = load_queries(__package__, "pages.sql")
@@ -44,27 +59,31 @@ class PageEnding:
     def _do(self, step: Step) -> Did:
         match step:
             case Sweep():
-                return self._sweep(step.gap, step.marks, step.limit)
+                did = self._sweep(step.gap, step.marks, step.limit)
+            case Doubt():
+                did = self._candidates(step.after, step.limit)
+                span = {**self._area, "after": step.after, "last": did.external_id}
+                self._tx.execute(_SQL["doubt"], {**span, "once": missed_once(self._writing.extent)})
             case Count():
-                return self._candidates(step.after, step.limit)
+                did = self._candidates(step.after, step.limit)
             case Judge():
                 self.refused = self._judge(step)
-                return Did()
+                did = Did()
             case Remove():
                 did = self._candidates(step.after, step.limit)
                 span = {**self._area, "after": step.after, "last": did.external_id}
                 self.removed += [tuple(row) for row in self._tx.execute(_SQL["remove"], span)]
                 self._tx.execute(_SQL["forget_candidates"], span)
-                return did
             case Forget():
                 did = self._candidates(step.after, step.limit)
                 self._tx.execute(
                     _SQL["forget_candidates"], {**self._area, "after": step.after, "last": did.external_id}
                 )
-                return did
             case Clear():
-                return self._clear(step)
-        assert_never(step)
+                did = self._clear(step)
+            case _:
+                assert_never(step)
+        return did
 
     def _sweep(self, gap: Gap, seen: frozenset[str] | str, limit: int) -> Did:
         """Those that were seen are named, or marked under a name."""

@@ -64,7 +64,7 @@ class PageWriting:
         error = None
         if page.last or self._writing.parts:
             error = too_many_rejected(self._shard, self._writing, state)
-            state = state if error else self._ending.go_on(state.ending(self._writing.parts))
+            state = state if error else self._ending.go_on(state.ending(page, self._writing.parts))
         changes = self._tell(added, changed)
         return self._keep(settled.count(changes), state, error)
 

@@ -78,6 +78,13 @@ where candidates.shard = :shard and candidates.external_id > :after
 order by candidates.external_id
 limit :limit;
 
+-- doubt: of a shard's candidates up to one, those that the pass before has not missed are kept for the next
+update candidates set shard = :once
+where shard = :shard and external_id > :after and external_id <= :last
+  and external_id not in (
+    select external_id from candidates where shard = :once and external_id > :after and external_id <= :last
+  );
+
 -- remove: a shard's candidates up to one, unless somebody has seen them since
 update places
 set removed_at = candidates.requested_at, changed_at = :now, version = version + 1

@@ -20,9 +20,9 @@ from waypost.kernel.ids import new_id
 # The cursor of a shard that is read to its end, and not yet over. Sources' cursors are refused if they begin like it.
 ENDING = "waypost:ending"
 
-# How many rows a commit may look through, and how many of those the removal of one place is worth.
+# How many rows a commit may look through, and how many of those the removal of a place and of a mark are worth.
 ROOM = 5000
-_REMOVAL = 5
+_REMOVAL, _CLEARING = 5, 2
 
 Phase = Literal["reading", "sweeping", "doubting", "counting", "judging", "removing", "forgetting", "clearing", "over"]
 
@@ -216,7 +216,7 @@ def next_step(state: Pass, room: int) -> Step | None:
         case "forgetting":
             step = Forget(state.after, room)
         case "clearing":
-            step = Clear(_uncleared(state)[0], state.after, room)
+            step = Clear(_uncleared(state)[0], state.after, max(1, room // _CLEARING))
     return step
 
 
@@ -227,7 +227,12 @@ def missed_once(extent: Extent) -> str:
 
 def cost(step: Step, did: Did) -> int:
     """Of the room that a commit has."""
-    return did.rows * (_REMOVAL if isinstance(step, Remove) else 1)
+    match step:
+        case Remove():
+            return did.rows * _REMOVAL
+        case Clear():
+            return did.rows * _CLEARING
+    return did.rows
 
 
 def _taken(state: Pass, did: Did, limit: int) -> Pass:

@@ -8,6 +8,7 @@ import pytest
 
 from support.places import page, writing
 from support.stores import BACKENDS, Backend, open_backend
+from waypost.importing.cuts import IdRange
 from waypost.importing.imports import Import
 from waypost.importing.pages import Writing
 from waypost.importing.retention import forget_all, forget_shards
@@ -112,6 +113,15 @@ async def test_an_answer_is_kept_for_as_long_as_it_is_given_also_by_a_304(backen
     assert await stores.pages.remembered("old") is None
     assert await forget(older_than=30 * DAY, limit=10) == 0
     assert await stores.pages.remembered("alive")
+
+
+async def test_what_shards_removed_is_forgotten_by_age(backend: Backend) -> None:
+    await backend.stores.jobs.enqueue([NewJob("ocm/country:DE/refresh:one")])
+    [lease] = await claim(backend)
+    await backend.stores.pages.commit(lease, page(1, last=True, covers=IdRange()), writing())
+    forget = backend.stores.imports.forget_removals
+    assert await forget(older_than=DAY, limit=10) == 0
+    assert await forget_all(forget, -60) == 1
 
 
 async def test_events_are_forgotten_by_age_the_oldest_first_and_so_many_at_most(backend: Backend) -> None:

@@ -38,13 +38,14 @@ FILL_POSTGRES = f"""
     select 'ocm/country:' || number % 100 || '/window:' || number, number, number / 100 % 100 <> 0, now()
     from generate_series(1, {MANY}) as number;
     insert into answers select number, '{{}}', now() from generate_series(1, {MANY}) as number;
+    insert into removals select number, '', 1, 1, now() from generate_series(1, {MANY}) as number;
     insert into rejects (shard, record_hash, record, reason, seen_at)
     select number, 'x', '', '', now() from generate_series(1, {MANY}) as number;
     insert into outbox (id, name, subject, occurred_at, data)
     select gen_random_uuid(), '', '', now(), '' from generate_series(1, {MANY}) as number;
     insert into jobs (id, shard, status, not_before, created_at, finished_at)
     select gen_random_uuid(), number, 'done', now(), now(), now() from generate_series(1, {MANY}) as number;
-    analyze shards, answers, rejects, outbox, jobs;
+    analyze shards, answers, removals, rejects, outbox, jobs;
 """
 
 
@@ -62,6 +63,7 @@ async def test_on_postgresql(server: Any) -> None:
         "shards_unfinished": (page_writing.SQL["contended_apart"], ["ocm/country:7/", "/window:1"]),
         "answers_by_age": (postgres_imports.SQL["forget_answers"], [MONTH, 500]),
         "rejects_by_age": (postgres_imports.SQL["forget_rejects"], [MONTH, 500]),
+        "removals_by_age": (postgres_imports.SQL["forget_removals"], [MONTH, 500]),
         "shards_pkey": (postgres_imports.SQL["shards_after"], ["ocm/country:7", MONTH, 500]),
         "shards_by_fence": (postgres_imports.SQL["forget_shards"], [["ocm/country:7/window:7"], MONTH]),
         "outbox_pkey": (postgres_outbox.SQL["forget_older"], [MONTH, 500]),
@@ -99,6 +101,7 @@ def test_on_sqlite(file: sqlite3.Connection) -> None:
         ),
         "answers USING COVERING INDEX answers_by_age (requested_at<?)": (sqlite_imports.SQL["forget_answers"], old),
         "rejects USING COVERING INDEX rejects_by_age (seen_at<?)": (sqlite_imports.SQL["forget_rejects"], old),
+        "removals USING COVERING INDEX removals_by_age (judged_at<?)": (sqlite_imports.SQL["forget_removals"], old),
         "shards USING PRIMARY KEY (shard>?)": (sqlite_imports.SQL["shards_after"], old),
         "shards USING COVERING INDEX shards_by_fence": (sqlite_imports.SQL["forget_shards"], old),
         "jobs USING INDEX jobs_ended (status=? AND finished_at<?)": (sqlite_jobs.SQL["prune"], old),
@@ -135,6 +138,7 @@ async def test_on_mongodb(monkeypatch: pytest.MonkeyPatch) -> None:
         plain, now = database.database, await database.now()
         await plain.shards.insert_many([{"_id": f"s{each:05}", "fence": each, "seen_at": now} for each in range(2000)])
         await plain.answers.insert_many([{"_id": str(each), "requested_at": each} for each in range(2000)])
+        await plain.removals.insert_many([{"_id": str(each), "judged_at": each} for each in range(2000)])
         await plain.rejects.insert_many([{"shard": str(each), "seen_at": each} for each in range(2000)])
         await plain.outbox.insert_many([{"_id": str(each), "occurred_at": each} for each in range(2000)])
         monkeypatch.setattr(mongo_database, "AsyncMongoClient", partial(AsyncMongoClient, event_listeners=[heard]))
@@ -142,6 +146,7 @@ async def test_on_mongodb(monkeypatch: pytest.MonkeyPatch) -> None:
             imports = MongoImportStore(listening)
             assert await imports.forget_answers(older_than=0, limit=10) == 10
             assert await imports.forget_rejects(older_than=0, limit=10) == 10
+            assert await imports.forget_removals(older_than=0, limit=10) == 10
             assert len((await imports.shards_after("", older_than=-60, limit=10)).old) == 10
             assert await imports.forget_shards([f"s{each:05}" for each in (0, 1, 1999)], older_than=-60) == 2
             assert await MongoOutbox(listening).forget_older(older_than=0, limit=10) == 10

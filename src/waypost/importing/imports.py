@@ -120,6 +120,10 @@ class ImportStore(Protocol):
         """Some of those that nobody has had for so many seconds, new or as before; returns how many."""
         ...
 
+    async def forget_removals(self, *, older_than: float, limit: int) -> int:
+        """What some shards came to that ended so many seconds ago; returns how many."""
+        ...
+
     async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
         """The next so many shards that the places know of, for jobs that are kept apart."""
         ...

@@ -46,6 +46,7 @@ async def prune(stores: Stores, *, older_than: float, statuses: Collection[Statu
     await _settle(stores)
     await forget_all(stores.imports.forget_rejects, older_than)
     await forget_all(stores.imports.forget_answers, older_than)
+    await forget_all(stores.imports.forget_removals, older_than)
     pruned = await stores.jobs.prune(older_than=older_than, statuses=statuses)
     await forget_shards(stores.imports, stores.jobs, older_than)
     return pruned

@@ -22,6 +22,7 @@ class MongoImportStore:
     def __init__(self, database: MongoDatabase) -> None:
         self._imports = database.database.imports
         self._rejects = database.database.rejects
+        self._removals = database.database.removals
         self._answers = database.database.answers
         self._shards = database.database.shards
         self._database = database
@@ -67,6 +68,10 @@ class MongoImportStore:
     @at_the_border(_QUICK)
     async def forget_answers(self, *, older_than: float, limit: int) -> int:
         return await self._forget(self._answers, {"requested_at": {"$lt": await self._before(older_than)}}, limit)
+
+    @at_the_border(_QUICK)
+    async def forget_removals(self, *, older_than: float, limit: int) -> int:
+        return await self._forget(self._removals, {"judged_at": {"$lt": await self._before(older_than)}}, limit)
 
     @at_the_border(_QUICK)
     async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:

@@ -52,7 +52,7 @@ _REJECTS = [
     IndexModel("seen_at", name=BY_AGE),
 ]
 _ANSWERS = [IndexModel("requested_at", name=BY_AGE)]
-_REMOVALS = [IndexModel("import", name=BY_IMPORT)]
+_REMOVALS = [IndexModel("import", name=BY_IMPORT), IndexModel("judged_at", name=BY_AGE)]
 _SHARDS = [
     IndexModel("fence", name=BY_FENCE),
     IndexModel([("done", ASCENDING), ("_id", ASCENDING)], name=UNFINISHED, partialFilterExpression={"done": False}),

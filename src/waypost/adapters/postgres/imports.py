@@ -40,6 +40,9 @@ class PostgresImportStore:
     async def forget_answers(self, *, older_than: float, limit: int) -> int:
         return await self._forget("forget_answers", older_than, limit)
 
+    async def forget_removals(self, *, older_than: float, limit: int) -> int:
+        return await self._forget("forget_removals", older_than, limit)
+
     async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
         rows = await self._database.fetch(SQL["shards_after"], shard, older_than, limit)
         return SomeShards(

@@ -32,6 +32,16 @@ forgotten as (
 )
 select count(*) as forgotten from forgotten;
 
+-- forget_removals: some that were judged long ago
+with old as materialized (
+  select import, shard from removals where judged_at < now() - make_interval(secs => $1)
+  order by judged_at limit $2 for update skip locked
+),
+forgotten as (
+  delete from removals where (import, shard) in (select import, shard from old) returning 1
+)
+select count(*) as forgotten from forgotten;
+
 -- shards_after: the next few, and which of them nobody has worked on for long
 select shard, seen_at < now() - make_interval(secs => $2) as old from shards where shard > $1 order by shard limit $3;
 

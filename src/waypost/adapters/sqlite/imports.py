@@ -50,6 +50,9 @@ class SqliteImportStore:
     async def forget_answers(self, *, older_than: float, limit: int) -> int:
         return await self._forget("forget_answers", older_than, limit=limit)
 
+    async def forget_removals(self, *, older_than: float, limit: int) -> int:
+        return await self._forget("forget_removals", older_than, limit=limit)
+
     async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
         asked = {"after": shard, "before": now_us() - seconds(older_than), "limit": limit}
         rows = await self._database.read(lambda c: c.execute(SQL["shards_after"], asked).fetchall())

@@ -20,6 +20,10 @@ delete from rejects where rowid in (select rowid from rejects where seen_at < :b
 delete from answers
 where question in (select question from answers where requested_at < :before order by requested_at limit :limit);
 
+-- forget_removals: some that were judged long ago
+delete from removals
+where (import, shard) in (select import, shard from removals where judged_at < :before order by judged_at limit :limit);
+
 -- shards_after: the next few, and which of them nobody has worked on for long
 select shard, seen_at < :before as old from shards where shard > :after order by shard limit :limit;
 

@@ -150,6 +150,7 @@ create table removals (
   judged_at timestamptz not null,
   primary key (import, shard)
 );
+create index removals_by_age on removals (judged_at);
 
 -- Records that could not be understood, one row each however often they come.
 create table rejects (

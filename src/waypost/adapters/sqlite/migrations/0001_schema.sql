@@ -122,6 +122,7 @@ create table removals (
   judged_at integer not null,
   primary key (import, shard)
 ) strict, without rowid;
+create index removals_by_age on removals (judged_at);
 
 -- Records that could not be understood, one row each however often they come.
 create table rejects (

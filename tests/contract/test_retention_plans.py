@@ -9,10 +9,11 @@ from typing import Any
 
 import asyncpg
 import pytest
-from pymongo import AsyncMongoClient, monitoring
+from pymongo import AsyncMongoClient
 
 from support.job_store_mongodb import migrated_database, open_database
 from support.job_store_postgres import clean_database
+from support.mongodb_commands import Commands
 from support.postgres_plans import indexes_in, plan_of, tables_read_whole
 from waypost.adapters.mongodb import database as mongo_database
 from waypost.adapters.mongodb.imports import MongoImportStore
@@ -114,22 +115,6 @@ def test_on_sqlite(file: sqlite3.Connection) -> None:
             step for step in steps if step.startswith(("SCAN shards", "SCAN answers", "SCAN rejects", "SCAN jobs"))
         ]
         assert scanned == [], steps
-
-
-class Commands(monitoring.CommandListener):
-    """Keeps what is sent to the server."""
-
-    def __init__(self) -> None:
-        self.sent: list[dict[str, Any]] = []
-
-    def started(self, event: monitoring.CommandStartedEvent) -> None:
-        self.sent.append(dict(event.command))
-
-    def succeeded(self, event: monitoring.CommandSucceededEvent) -> None:
-        pass
-
-    def failed(self, event: monitoring.CommandFailedEvent) -> None:
-        pass
 
 
 async def test_on_mongodb(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 import pymongo
 import pytest
-from pymongo import AsyncMongoClient, monitoring
+from pymongo import AsyncMongoClient
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import ExecutionTimeout
 
 from support.forgetful_proxy import ForgetfulProxy
 from support.job_store_mongodb import open_database
+from support.mongodb_commands import Commands
 from support.places import NOON, fetched, page, writing
 from support.stores import Backend, open_backend
 from waypost.adapters.errors import StoreAway, StoreBusy
@@ -323,22 +324,6 @@ async def test_a_page_of_which_nobody_hears_whether_it_was_kept_is_not_tried_aga
 
 
 # Plans
-
-
-class Commands(monitoring.CommandListener):
-    """Keeps what is sent to the server."""
-
-    def __init__(self) -> None:
-        self.sent: list[dict[str, Any]] = []
-
-    def started(self, event: monitoring.CommandStartedEvent) -> None:
-        self.sent.append(dict(event.command))
-
-    def succeeded(self, event: monitoring.CommandSucceededEvent) -> None:
-        pass
-
-    def failed(self, event: monitoring.CommandFailedEvent) -> None:
-        pass
 
 
 LOOKS = {"find", "update", "delete", "findAndModify", "aggregate"}

@@ -82,6 +82,19 @@ async def test_a_transient_error_is_tried_again_and_then_goes_dead_with_its_reas
     assert job.counters == {"requests": 3, "retries": 2}
 
 
+async def test_workers_that_were_killed_do_not_use_up_the_attempts_of_their_job(backend: Backend) -> None:
+    async def handler(held: Held) -> None:
+        await finish(backend, held.lease)
+
+    await backend.stores.jobs.enqueue([NewJob(SHARDS[0])], group="one")
+    for _ in range(4):  # as often as a worker would try it, and once more
+        await backend.stores.jobs.claim("killed", limit=1, lease=30, max_attempts=100)
+        await backend.age(31)
+    async with worker(backend, handler) as working:
+        await working.run_until_done("one")
+    assert (await backend.stores.jobs.tally("one")).jobs == {"done": 1}
+
+
 async def test_progress_forgives_earlier_attempts(backend: Backend) -> None:
     tries = 0
 

@@ -32,3 +32,10 @@ class JobsSettings:
     max_attempts: int = setting(
         "jobs.max_attempts", "5", parse=parse_count(1, 1000), explain="tries without progress before a job goes dead"
     )
+    # Workers are killed for many reasons, most of which are not the job's.
+    max_vanished: int = setting(
+        "jobs.max_vanished",
+        "15",
+        parse=parse_count(1, 1000),
+        explain="times in a row that a job's worker may vanish before it goes dead",
+    )

@@ -132,7 +132,7 @@ class Worker:
             self._owner,
             limit=room,
             lease=self._settings.lease,
-            max_attempts=self._settings.max_attempts,
+            max_attempts=self._settings.max_vanished,
             group=group,
         )
         self._trouble.end()

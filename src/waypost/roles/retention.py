@@ -34,7 +34,9 @@ async def forget_old(settings: Settings, stores: Stores) -> None:
         return
     if settings.jobs.retention:
         pruned = await prune(stores, older_than=settings.jobs.retention)
-        log.info("old jobs are forgotten", pruned=pruned)
+        if pruned:
+            log.info("old jobs are forgotten", pruned=pruned)
     if settings.events.retention:
         events = await prune_events(stores, older_than=settings.events.retention)
-        log.info("old events are forgotten", events=events)
+        if events:
+            log.info("old events are forgotten", events=events)

@@ -174,15 +174,12 @@ def test_a_process_that_is_killed_ends_the_build_and_leaves_nothing(
 def test_ctrl_c_ends_all_and_leaves_nothing(processes: Processes, tmp_path: Path) -> None:
     running = start_build(processes, tmp_path)
     wait_for_stage(running, tmp_path, "lock")
-    # On a busy machine the build may have come to its end before; where it has not, it goes no further.
-    os.kill(running.process.pid, signal.SIGSTOP)
-    is_published = count_in_service(tmp_path) == MANY
     children = children_of(running.process.pid)
     for pid in (*children, running.process.pid):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGINT)
-    os.kill(running.process.pid, signal.SIGCONT)
-    assert running.wait() == 130 or is_published
+    # On a busy machine the build may have come to its end before: then it is published, and that is all it says.
+    assert running.wait() == 130 or count_in_service(tmp_path) == MANY
     eventually(lambda: all(map(is_gone, children)), "its processes are gone")
     assert workplaces(tmp_path) == []
     check_what_is_left(processes, tmp_path)

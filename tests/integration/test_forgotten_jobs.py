@@ -2,10 +2,11 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 from redis import Redis
@@ -18,6 +19,8 @@ from support.waiting import until
 from waypost.bootstrap.sources import open_source
 from waypost.importing.base import BaseSource
 from waypost.importing.imports import Import
+from waypost.importing.pages import PageStore
+from waypost.importing.reminding import remind
 from waypost.importing.schedules import WindowsSchedule
 from waypost.importing.source import Page, Scope
 from waypost.kernel.clock import utc_now
@@ -55,6 +58,38 @@ async def redis_url(tmp_path: Path) -> AsyncIterator[str]:
 async def backend(request: pytest.FixtureRequest, tmp_path: Path, redis_url: str) -> AsyncIterator[Backend]:
     async with open_backend(request.param, tmp_path, {"jobs": redis_url}) as opened:
         yield opened
+
+
+class EndsMeanwhile:
+    """A page store that is slow: once it has said what is left, that is done."""
+
+    def __init__(self, pages: PageStore, end: Callable[[], Awaitable[None]]) -> None:
+        self._pages = pages
+        self._end = end
+        self._asked = 0
+
+    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:
+        left = await self._pages.unfinished(shards)
+        self._asked += 1
+        if self._asked == 1:
+            await self._end()
+        return left
+
+
+async def test_what_ends_while_it_is_looked_for_is_not_done_again(backend: Backend) -> None:
+    stores, shard = backend.stores, "ocm/country:DE/full:2026-02-21"
+    await stores.jobs.enqueue([NewJob(shard)], group="one")
+
+    async def end() -> None:
+        [lease] = await stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+        begun = await stores.pages.begin(lease)
+        assert begun
+        await stores.pages.commit(begun, page(1, last=True), writing())
+        await stores.jobs.complete([Done(lease)])
+
+    slow = cast(PageStore, EndsMeanwhile(stores.pages, end))
+    await remind(stores.jobs, slow, [shard], group="one")
+    assert (await stores.jobs.tally("one")).jobs == {"done": 1}
 
 
 def flush(redis_url: str) -> None:

@@ -22,15 +22,15 @@ async def test_nobody_is_held_up_by_steps_that_are_taken_under_load(monkeypatch:
 
 
 async def test_several_that_take_the_same_steps_at_once_take_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "known", partial(tuple, (*migrations.known(), *FURTHER)))
     async with clean_database() as url:
+        monkeypatch.setattr(migrations, "known", partial(tuple, (*migrations.known(), *FURTHER)))
         taken = await asyncio.gather(*(run_once(url, migrations.migrate) for _ in range(4)))
     assert sorted(each.version for some in taken for each in some) == [2, 3, 4]
 
 
 async def test_an_index_whose_making_was_broken_off_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "known", partial(tuple, (*migrations.known(), *FURTHER)))
     async with clean_database() as url:
+        monkeypatch.setattr(migrations, "known", partial(tuple, (*migrations.known(), *FURTHER)))
         connection = await asyncpg.connect(url)
         await fill(connection, 10)
         # As a killed migration leaves it.
@@ -45,9 +45,9 @@ async def test_an_index_whose_making_was_broken_off_is_made_again(monkeypatch: p
 
 async def test_a_step_that_would_keep_its_locks_for_long_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Migration(2, "slow", "alter table places add column colour text; select pg_sleep(60)", 1)
-    monkeypatch.setattr(migrations, "known", partial(tuple, (*migrations.known(), slow)))
-    monkeypatch.setattr("waypost.adapters.postgres.migrations.steps.HOLD_SECONDS", 0.1)
     async with clean_database() as url:
+        monkeypatch.setattr(migrations, "known", partial(tuple, (*migrations.known(), slow)))
+        monkeypatch.setattr("waypost.adapters.postgres.migrations.steps.HOLD_SECONDS", 0.1)
         with pytest.raises(StoreBusy):
             await run_once(url, migrations.migrate)
         await run(url, "alter table places add column colour text")

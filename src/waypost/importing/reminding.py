@@ -14,6 +14,9 @@ from waypost.telemetry.logs import get_logger
 
 log = get_logger("reminding")
 
+# Of a group, so many are looked at.
+_MOST_DONE = 100_000
+
 
 async def remind(
     jobs: JobStore, pages: PageStore, shards: Collection[str], *, group: str
@@ -22,7 +25,16 @@ async def remind(
     left = await pages.unfinished(shards)
     if again := [part for parts in left.values() for part in parts]:
         new = await jobs.enqueue([NewJob(shard) for shard in again], group=group)
-        # Done in the job store and not among the places: those went back in time.
-        if new := new + await jobs.redo(again):
+        if new := new + await _redo(jobs, pages, again, group):
             log.warning("enqueued again what the job store had forgotten", group=group, jobs=new)
     return left
+
+
+async def _redo(jobs: JobStore, pages: PageStore, again: Sequence[str], group: str) -> int:
+    """Done in the job store and not among the places: those went back in time.
+
+    The places are asked once more: they know first, and the job may have ended since they were asked.
+    """
+    done = {job.shard for job in await jobs.list(status="done", group=group, limit=_MOST_DONE)}
+    lost = await pages.unfinished([shard for shard in again if shard in done]) if done else {}
+    return await jobs.redo([part for parts in lost.values() for part in parts]) if lost else 0

@@ -30,6 +30,8 @@ _LOCK = int.from_bytes(b"waypost")
 _TRIES = 300
 _PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _CONCURRENTLY, _IN_BITES = "-- concurrently", "-- in bites"
+# What the server says when two change one row of its own tables; it has no code for that.
+_TOGETHER = "tuple concurrently updated"
 _INDEX = re.compile(r"create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+(\w+)", re.IGNORECASE)
 
 
@@ -105,7 +107,9 @@ async def _patiently(attempt: Callable[[], Awaitable[Any]]) -> Any:
     for tried in range(1, _TRIES):
         try:
             return await attempt()
-        except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
+        except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError, asyncpg.InternalServerError) as error:
+            if isinstance(error, asyncpg.InternalServerError) and _TOGETHER not in str(error):
+                raise
             await asyncio.sleep(full_jitter(tried, base=_PAUSE, cap=_LONGEST_PAUSE, rng=rng))
     raise StoreBusy(
         "a step of the schema never got its lock: somebody holds a table all the time",

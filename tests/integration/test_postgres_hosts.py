@@ -3,12 +3,15 @@
 import socket
 from collections.abc import AsyncIterator
 from contextlib import closing
+from functools import partial
 
+import asyncpg
 import pytest
 
 from support.job_store_postgres import clean_database
 from support.servers import postgres as server
 from support.servers.sharing import free_port
+from support.waiting import until
 from waypost.adapters.errors import StoreAway
 from waypost.adapters.postgres.address import Host
 from waypost.adapters.postgres.connecting import Connector
@@ -27,8 +30,18 @@ def port_of(address: str) -> int:
     return int(address.rpartition(":")[2])
 
 
+async def is_known(address: str, database: str) -> bool:
+    """A replica hears of it a moment later."""
+    connection = await asyncpg.connect(f"{address}/postgres")
+    try:
+        return bool(await connection.fetchval("select 1 from pg_database where datname = $1", database))
+    finally:
+        await connection.close()
+
+
 async def test_of_several_hosts_the_primary_is_found(database: str) -> None:
     gone, replica, primary = free_port(), port_of(server.replica()), port_of(server.primary())
+    await until(partial(is_known, server.replica(), database))
     hosts = f"127.0.0.1:{gone},127.0.0.1:{replica},127.0.0.1:{primary}"
     opened = await PostgresDatabase.open(f"postgresql://app@{hosts}/{database}", migrating=False)
     try:

@@ -1,5 +1,6 @@
 """Servers of one test's own, of which one can be lost: another takes over."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from support.servers.private import PrivateServer, own_folder, running
 from support.servers.sharing import free_port
 
 _MASTER = "main"
+# Sentinels look for replicas every ten seconds.
+_MEETING_SECONDS = 30.0
+_LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -71,15 +75,12 @@ def redis_with_sentinels() -> Iterator[Failover]:
     """A master and a replica, and three sentinels that watch over them."""
     with ExitStack() as stack:
         folder = stack.enter_context(own_folder())
-        master, replica = free_port(), free_port()
+        master = free_port()
         server = _start_redis(stack, folder, master, redis.command(master, folder))
+        replica = free_port()
         _start_redis(stack, folder, replica, redis.command(replica, folder, "--replicaof", "127.0.0.1", str(master)))
         _until_in_sync(replica)
-        sentinels = [free_port() for _ in range(3)]
-        for port in sentinels:
-            _start_redis(stack, folder, port, redis.sentinel_command(port, folder, _MASTER, master))
-        for port in sentinels:
-            _until_it_knows_the_others(port)
+        sentinels = _start_sentinels(stack, folder, master)
 
         def lose_the_primary() -> None:
             server.kill()
@@ -130,14 +131,29 @@ def _replication(port: int) -> dict[str, object]:
         return dict(client.info("replication"))
 
 
-def _until_it_knows_the_others(port: int) -> None:
+def _start_sentinels(stack: ExitStack, folder: Path, master: int) -> list[int]:
+    """Three that know each other and the replica. Rarely they do not find each other, and others are started."""
+    known: list[dict[str, object]] = []
+    for _ in range(3):
+        ports = []
+        with ExitStack() as these:
+            for _ in range(3):
+                ports.append(free_port())
+                _start_redis(these, folder, ports[-1], redis.sentinel_command(ports[-1], folder, _MASTER, master))
+            give_up = time.monotonic() + _MEETING_SECONDS
+            while time.monotonic() < give_up:
+                known = [_known_by(port) for port in ports]
+                if all(each == {"num-other-sentinels": 2, "num-slaves": 1} for each in known):
+                    stack.push(these.pop_all())
+                    return ports
+                time.sleep(_LOOK_SECONDS)
+    raise AssertionError(f"sentinels never met; they know {known}")
+
+
+def _known_by(port: int) -> dict[str, object]:
     with Redis(port=port, decode_responses=True) as client:
-
-        def is_ready() -> bool:
-            known = client.sentinel_master(_MASTER)
-            return int(known["num-other-sentinels"]) == 2 and int(known["num-slaves"]) == 1
-
-        eventually(is_ready, "the sentinel knows the others and the replica")
+        known = client.sentinel_master(_MASTER)
+    return {name: int(known[name]) for name in ("num-other-sentinels", "num-slaves")}
 
 
 FAILOVERS = {

@@ -34,6 +34,10 @@ _KINDS: tuple[tuple[type[Exception], type[WaypostError]], ...] = (
     (OSError, StoreAway),
 )
 
+# The server said goodbye between two statements, and the driver has not seen the end of the connection yet; or it has,
+# while the connection was on its way back to the pool.
+_LOST = ("cannot switch to state", "called on a free connection holder")
+
 
 @contextmanager
 def translated(name: str) -> Iterator[None]:
@@ -51,8 +55,7 @@ def _kind(error: Exception) -> type[WaypostError] | None:
     if isinstance(error, asyncpg.InterfaceError):
         # Its subclasses are about wrong arguments; the class itself says that the connection is not there any more.
         return StoreAway if type(error) is asyncpg.InterfaceError and "clos" in str(error) else None
-    if isinstance(error, asyncpg.InternalClientError) and "cannot switch to state" in str(error):
-        # The server said goodbye between two statements, and the driver has not seen the end of the connection yet.
+    if isinstance(error, asyncpg.InternalClientError) and any(each in str(error) for each in _LOST):
         return StoreAway
     return next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), None)
 

@@ -10,6 +10,7 @@ The same arithmetic is in adapters/redis/lua/budget and lua/turn; a test compare
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -85,8 +86,11 @@ class Ledger:
         wanted = {self._number(each): each for each in asked}
         arrivals = self._arrivals()
         walk = _Walk(arrivals, arrivals, arrivals)
-        served = [self._serve(waiting, wanted.get(waiting.turn), walk) for waiting in self._line(wanted)]
-        self.account.line = walk.ahead
+        line = self._line(wanted)
+        # Nothing changes for those who came after the last one that asks now.
+        end = bisect_right(line, max(wanted, default=0), key=lambda each: each.turn)
+        served = [self._serve(waiting, wanted.get(waiting.turn), walk) for waiting in line[:end]]
+        self.account.line = walk.ahead + line[end:]
         return [answered for answered in served if answered]
 
     def penalise(self, pause: int | None) -> Known:

@@ -99,7 +99,7 @@ class Idleness:
 
 
 def _times() -> tuple[int, int]:
-    """Of all processors: with nothing to do, and in all."""
+    """Of all processors: with nothing to do, or with what gives way to us (`nice`), and in all."""
     with Path("/proc/stat").open() as lines:
-        times = [int(word) for word in lines.readline().split()[1:9]]
-    return times[3] + times[4], sum(times)
+        user, nice, system, idle, waiting, *others = (int(word) for word in lines.readline().split()[1:9])
+    return nice + idle + waiting, user + nice + system + idle + waiting + sum(others)

@@ -4,14 +4,15 @@ from collections.abc import Iterator, Sequence
 
 from drills.importing.mishaps import Mishap
 from drills.importing.probes import Probes
+from drills.importing.provider import Absence
 from drills.importing.requests import Request
 from drills.importing.verdicts import Verdict
 
 _BURST = 1
 _WINDOWS = (1.0, 10.0)
 # Seconds of the rate that a window may see in addition, because requests that were due before it arrive in it: they
-# leave up to 0.05 s late, after which a turn is lost, and then take as long to arrive as the slowest request of our own
-# at that time; but there is no excuse for more than 0.5 s.
+# leave up to 0.05 s late, after which a turn is lost, and then take as long to arrive as two of our own took at most at
+# that time, one for the connection and one for the request; but there is no excuse for more than 0.5 s.
 _LATE, _LATEST = 0.05, 0.5
 # What the simulator says with its 429, and how long it may take until all have heard of it: the answer travels to one
 # worker, from there to the budget, and from there to all the others, whose requests may be under way.
@@ -20,7 +21,12 @@ _HEARD = 0.3
 _EXAMPLES = 5
 
 
-def check_rate(requests: Sequence[Request], rate: int, probes: Probes, of: str = "") -> Verdict:
+def check_rate(
+    requests: Sequence[Request], rate: int, probes: Probes, absences: Sequence[Absence] = (), of: str = ""
+) -> Verdict:
+    """A provider that comes back accepts connections before it reads from them, and then has all at once what was sent
+    meanwhile: for that there is no bound but the time that our own request took.
+    """
     times = [request.monotonic for request in requests]
     most = {f"most_in_{seconds:g}_s": 0 for seconds in _WINDOWS}
     crowded = 0
@@ -31,7 +37,9 @@ def check_rate(requests: Sequence[Request], rate: int, probes: Probes, of: str =
             if count > rate * (seconds + _LATE) + _BURST:
                 crowded += 1
                 slowest = probes.slowest(began - _LATEST, began + seconds)
-                if count > rate * (seconds + _LATE + min(slowest, _LATEST)) + _BURST:
+                came_back = any(began - _LATEST <= each.ended <= began + seconds for each in absences)
+                arriving = 2 * slowest if came_back else min(2 * slowest, _LATEST)
+                if count > rate * (seconds + _LATE + arriving) + _BURST:
                     examples.append(f"{count} requests in {seconds:g} s, when one took {slowest:.3f} s to arrive")
     found = ", ".join(f"{count} in {seconds:g} s" for seconds, count in zip(_WINDOWS, most.values(), strict=True))
     return Verdict(

@@ -55,9 +55,12 @@ class Stage:
             self.stations.settle()
 
     def held_up(self, requests: Sequence[Request]) -> Sequence[tuple[float, float]]:
-        """When nobody could work at its pace: while the store was away, or the provider until it is asked again."""
-        restarts = [(each.began, each.ended) for each in self.mischief.mishaps if each.kind == "restart"]
-        return [*restarts, *((each.began, asked_again(each, requests)) for each in self.provider.absences)]
+        """When nobody could work at its pace: while the store was away or locked, or the provider until it is asked
+        again.
+        """
+        mishaps = self.mischief.mishaps
+        stuck = [(each.began, each.ended) for each in mishaps if each.kind == "restart" or each.blocks]
+        return [*stuck, *((each.began, asked_again(each, requests)) for each in self.provider.absences)]
 
     def outages(self, number: int) -> list[tuple[Moment, Callable[[], Awaitable[None]]]]:
         """In the import of this number."""

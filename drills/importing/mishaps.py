@@ -39,6 +39,8 @@ class Mishap:
     held: list[HeldJob] = field(default_factory=list)
     # How many of them others had taken over before the worker went on, still believing to hold them.
     overtaken: int = 0
+    # Whether it kept everybody else from writing.
+    blocks: bool = False
 
 
 class Mischief:
@@ -126,19 +128,19 @@ class Mischief:
                 worker.stop()
                 self.mishaps.append(mishap)
                 # Who is stopped with SQLite's lock in its hands stops everybody.
-                is_blocked = await self._view.is_blocked()
-                mishap.held = await self._view.held(None if is_blocked else worker.name)
+                mishap.blocks = await self._view.is_blocked()
+                mishap.held = await self._view.held(None if mishap.blocks else worker.name)
             await asyncio.sleep(self._plan.lease * self._rng.uniform(*_STOPPED))
-            await self._wait_for_others(mishap, is_blocked=is_blocked)
+            await self._wait_for_others(mishap)
         finally:
             worker.go_on()
             mishap.ended = time.monotonic()
 
-    async def _wait_for_others(self, mishap: Mishap, *, is_blocked: bool) -> None:
+    async def _wait_for_others(self, mishap: Mishap) -> None:
         """Until they have taken something over; they cannot while they are blocked."""
         give_up = mishap.began + self._plan.lease * _LONGEST_STOP
         mishap.overtaken = await self._view.overtaken(mishap.held)
-        while mishap.held and not mishap.overtaken and not is_blocked and time.monotonic() < give_up:
+        while mishap.held and not mishap.overtaken and not mishap.blocks and time.monotonic() < give_up:
             await asyncio.sleep(_LOOK_SECONDS)
             mishap.overtaken = await self._view.overtaken(mishap.held)
 

@@ -26,8 +26,8 @@ from waypost.simulator.app import make_app as make_simulator
 from waypost.simulator.generate import generate
 from waypost.telemetry import metrics
 from waypost.web.app import Places, make_app
-from waypost.web.guard import WriteGuard
-from waypost.web.links.known import KnownLinks
+from waypost.web.follow.link_cache import LinkCache
+from waypost.web.http.guard import WriteGuard
 from waypost.web.links.sharing import Redirects, Sharing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -176,7 +176,7 @@ def http_app(folder: Path) -> fastapi.FastAPI:
     chosen = load_settings(environ={}).redirect
     redirects = Redirects(
         links=nothing,
-        cache=KnownLinks(nothing, chosen),
+        cache=LinkCache(nothing, chosen),
         observer=Observer(nothing),
         record=nothing,
         record_line=nothing,

@@ -27,8 +27,8 @@ from waypost.kernel.clock import utc_now
 from waypost.places.licence import Licence
 from waypost.roles.importer import Importer
 from waypost.roles.imports import standing_of
+from waypost.roles.kit.loop import Stop
 from waypost.roles.reminding import remind_imports
-from waypost.roles.running import Stop
 from waypost.roles.scheduler import Scheduler
 from waypost.roles.schedules import Book
 from waypost.scaling.jobs.job import Done, Lease, NewJob

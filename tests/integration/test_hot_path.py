@@ -16,7 +16,7 @@ from support.snapshots import shelve, stations
 from support.web_server import places_app, served
 from waypost.places.place import place_id
 from waypost.telemetry.metrics import HTTP_REQUESTS
-from waypost.web.hot import HotPath
+from waypost.web.places.hot_path import HotPath
 
 PLACES = stations(1200)
 OLD = [str(place_id(f"sim:{number}")) for number in range(0, 30, 7)]

@@ -24,12 +24,12 @@ from waypost.sharing.visits.visit import Visit
 from waypost.sharing.visits.visitors import Observer
 from waypost.telemetry.metrics import HTTP_REQUESTS, REDIRECTS
 from waypost.web.app import make_app
-from waypost.web.guard import WriteGuard
-from waypost.web.links.door import Door
-from waypost.web.links.hot import RedirectPath
-from waypost.web.links.known import KnownLinks
+from waypost.web.follow.hot_path import RedirectPath
+from waypost.web.follow.link_cache import LinkCache
+from waypost.web.follow.password_door import PasswordDoor
+from waypost.web.http.guard import WriteGuard
+from waypost.web.http.proxies import Proxies
 from waypost.web.links.sharing import Redirects
-from waypost.web.proxies import Proxies
 from waypost.web.settings import parse_networks
 
 NOW = datetime.now(UTC)
@@ -85,11 +85,11 @@ class Server:
         store = cast("LinkStore", self.shelf)
         self.redirects = Redirects(
             links=store,
-            cache=KnownLinks(store, chosen),
+            cache=LinkCache(store, chosen),
             observer=Observer(SameKeys()),
             record=self.visits.append,
             record_line=lambda line: self.visits.append(msgspec.json.decode(line, type=Visit)),
-            door=Door(lambda hashed, password: hashed == password, pause=0),
+            door=PasswordDoor(lambda hashed, password: hashed == password, pause=0),
             settings=chosen,
             proxies=Proxies(parse_networks("127.0.0.1")),
         )

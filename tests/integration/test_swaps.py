@@ -13,13 +13,13 @@ import pytest
 from support.snapshots import shelve, stations
 from waypost.kernel.tasks import end
 from waypost.places.place import place_id
-from waypost.roles import serving
-from waypost.roles.listening import HttpServer, address, listen
-from waypost.roles.serving import PlacesRole
+from waypost.roles import serve
+from waypost.roles.kit.sockets import HttpServer, address, listen
+from waypost.roles.serve import PlacesRole
 from waypost.serving.shelf import CURRENT
 from waypost.settings import load_settings
 from waypost.web.app import make_app
-from waypost.web.guard import WriteGuard
+from waypost.web.http.guard import WriteGuard
 
 SWAPS = 1000
 ASKING = 3
@@ -106,7 +106,7 @@ class Visitor:
 @pytest.mark.timeout(600)
 @pytest.mark.anyio
 async def test_a_thousand_swaps_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(serve, "_LOOK_SECONDS", 0.0)
     names = [shelve(tmp_path, stations(PLACES, name=mark), hours=at) for at, mark in enumerate(("First", "Second"))]
     marks = dict(zip(names, ("First", "Second"), strict=True))
     try:

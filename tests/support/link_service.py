@@ -15,12 +15,12 @@ from unit.support_web import ask
 from waypost.access.keys import make_key
 from waypost.bootstrap.stores import Stores, open_stores
 from waypost.kernel.clock import utc_now
-from waypost.roles.serving import links_part
+from waypost.roles.serve import links_part
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import Settings, load_settings
 from waypost.sharing.visits.visit import Visit
 from waypost.web.app import App, Places, make_app
-from waypost.web.guard import WriteGuard
+from waypost.web.http.guard import WriteGuard
 from waypost.web.links.sharing import Sharing
 
 TARGET = "https://example.org/a/page?of=ours#here"

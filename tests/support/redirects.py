@@ -20,9 +20,9 @@ from waypost.sharing.visits.day_keys import DayKeys
 from waypost.sharing.visits.visit import Visit
 from waypost.sharing.visits.visitors import Observer
 from waypost.web.app import App, make_app
-from waypost.web.guard import WriteGuard
-from waypost.web.links.door import Door
-from waypost.web.links.known import KnownLinks
+from waypost.web.follow.link_cache import LinkCache
+from waypost.web.follow.password_door import PasswordDoor
+from waypost.web.http.guard import WriteGuard
 from waypost.web.links.sharing import Redirects
 
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
@@ -53,7 +53,7 @@ class Host:
     app: App
     stores: Stores
     links: Watched
-    cache: KnownLinks
+    cache: LinkCache
     visits: list[Visit] = field(default_factory=list)
     made: int = 0
 
@@ -96,11 +96,11 @@ async def host(
         visits: list[Visit] = []
         redirects = Redirects(
             links=links,
-            cache=KnownLinks(links, settings.redirect, blocked=settings.sharing.blocked_hosts),
+            cache=LinkCache(links, settings.redirect, blocked=settings.sharing.blocked_hosts),
             observer=Observer(keys),
             record=visits.append,
             record_line=lambda line: visits.append(msgspec.json.decode(line, type=Visit)),
-            door=Door(verify, pause=0),
+            door=PasswordDoor(verify, pause=0),
             settings=settings.redirect,
         )
         redirects = replace(redirects, **more)

@@ -20,9 +20,9 @@ from waypost.kernel.errors import (
     TransientError,
 )
 from waypost.telemetry.metrics import HTTP_REQUESTS, HTTP_SECONDS
-from waypost.web import bounds
-from waypost.web.bounds import Bounds
-from waypost.web.problems import add_problem_handlers
+from waypost.web.http import bounds
+from waypost.web.http.bounds import Bounds
+from waypost.web.http.problems import add_problem_handlers
 
 MOST = 64 * 1024
 JSON = {"Content-Type": "application/json"}

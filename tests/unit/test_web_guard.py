@@ -9,10 +9,10 @@ from starlette.types import ASGIApp, Message
 from structlog.testing import capture_logs
 
 from unit.support_web import ask, assert_problem, get, send_raw
-from waypost.web.bounds import Bounds
-from waypost.web.guard import JSON as JSON_TYPE
-from waypost.web.guard import WriteGuard, check_content_type, is_loopback
-from waypost.web.problems import add_problem_handlers
+from waypost.web.http.bounds import Bounds
+from waypost.web.http.guard import JSON as JSON_TYPE
+from waypost.web.http.guard import WriteGuard, check_content_type, is_loopback
+from waypost.web.http.problems import add_problem_handlers
 
 JSON = {"Content-Type": "application/json"}
 

@@ -10,13 +10,13 @@ from starlette.types import ASGIApp
 from support.places import place
 from unit.support_web import assert_problem, get
 from waypost.kernel.errors import TransientError
-from waypost.roles.serving import PlacesRole
+from waypost.roles.serve import PlacesRole
 from waypost.serving.building.builder import build
 from waypost.serving.format import FEATURES
 from waypost.settings import load_settings
 from waypost.web.app import make_app
-from waypost.web.guard import WriteGuard
-from waypost.web.health import Probe
+from waypost.web.http.guard import WriteGuard
+from waypost.web.http.health import Probe
 
 NOW = datetime(2026, 2, 21, tzinfo=UTC)
 READY = ("/readyz", "/healthz", "/health")

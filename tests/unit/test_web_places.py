@@ -14,7 +14,7 @@ from unit.support_web import assert_problem, get
 from waypost.serving.building.builder import build
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import Places, make_app
-from waypost.web.guard import WriteGuard
+from waypost.web.http.guard import WriteGuard
 from waypost.web.places import api
 
 NOW = datetime(2026, 2, 21, tzinfo=UTC)

@@ -11,7 +11,7 @@ from support.web_server import places_app
 from unit.support_web import assert_problem, get
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import App, Places, make_app
-from waypost.web.guard import WriteGuard
+from waypost.web.http.guard import WriteGuard
 
 PLACES = stations(400)
 MAP = "https://map.example.org"

@@ -11,7 +11,7 @@ from support.links import TARGET
 from support.redirects import Host, host
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import StoreTrouble
-from waypost.web.cors import Cors
+from waypost.web.http.cors import Cors
 
 pytestmark = pytest.mark.anyio
 

@@ -14,10 +14,10 @@ from structlog.testing import capture_logs
 from support.links import TARGET, a_link
 from support.redirects import Host, host
 from unit.support_web import BASE
-from waypost.web.links import pages
-from waypost.web.links.door import Door
-from waypost.web.links.few import TooManyAtOnce
-from waypost.web.links.reporting import Allowance
+from waypost.web.follow import pages
+from waypost.web.follow.abuse_reports import Allowance
+from waypost.web.follow.password_door import PasswordDoor
+from waypost.web.http.bounded_work import TooManyAtOnce
 
 pytestmark = pytest.mark.anyio
 
@@ -167,7 +167,7 @@ async def test_guesses_for_a_link_come_one_after_the_other_and_few_may_wait() ->
         at_once -= 1
         return False
 
-    door = Door(verify, pause=0.01)
+    door = PasswordDoor(verify, pause=0.01)
     asked = await asyncio.gather(*(door.opens("link", "x", "y") for _ in range(20)), return_exceptions=True)
     assert most_at_once == 1
     assert [each for each in asked if each is False] == [False] * 5

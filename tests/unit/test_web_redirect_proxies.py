@@ -2,7 +2,7 @@
 
 import pytest
 
-from waypost.web.proxies import Proxies, by_name
+from waypost.web.http.proxies import Proxies, by_name
 from waypost.web.settings import parse_networks
 
 OURS = Proxies(parse_networks("10.0.0.0/8, 192.0.2.1, fd00::/8"))

@@ -30,7 +30,7 @@ def show(load: Load, source: str, every: str, times: int | None, *, watch: bool,
     """
     from waypost.cli.budget_view import show_budget
     from waypost.cli.live import read_every
-    from waypost.roles.running import run as run_role
+    from waypost.roles.kit.loop import run as run_role
 
     seconds, settings = read_every(every), load({"source": source})
     looks = times if watch else 1

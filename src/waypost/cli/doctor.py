@@ -10,7 +10,7 @@ from waypost.cli.frame import Command, Load, json_option, print_json, with_setti
 @with_settings
 def doctor(load: Load, *, as_json: bool) -> int:
     """Check this machine and say what is missing. Exit code 1 when something has to be done."""
-    from waypost.roles.checkup import examine
+    from waypost.roles.kit.doctor import examine
 
     findings = examine(load())
     if as_json:

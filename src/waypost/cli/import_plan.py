@@ -25,7 +25,7 @@ def plan(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
     """
     from waypost.roles.importer import IMPORT_ID
     from waypost.roles.importer import plan as plan_import
-    from waypost.roles.running import run as run_role
+    from waypost.roles.kit.loop import run as run_role
 
     settings, scope = load({"source": source}), read()
     (planned, limits), _ = run_role(lambda _stop: plan_import(settings, source, scope))

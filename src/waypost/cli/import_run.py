@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from waypost.bootstrap.stores import Stores
     from waypost.importing.imports import Report
     from waypost.importing.source import Scope, Source
-    from waypost.roles.running import Stop
+    from waypost.roles.kit.loop import Stop
     from waypost.roles.starting import Started
     from waypost.settings import Settings
 
@@ -78,7 +78,7 @@ def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_j
     the last line is the report.
     """
     from waypost.cli.progress import importing
-    from waypost.roles.running import run as run_role
+    from waypost.roles.kit.loop import run as run_role
 
     settings, scope = load({"source": source}), read()
 

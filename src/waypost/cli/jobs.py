@@ -162,7 +162,7 @@ def watch(load: Load, every: str, times: int | None, *, as_json: bool) -> int:
     """The fleet's leases, live, until Ctrl-C: who works on what, how far it is, and for how long it may."""
     from waypost.cli.live import read_every
     from waypost.cli.watching import watch_jobs
-    from waypost.roles.running import run as run_role
+    from waypost.roles.kit.loop import run as run_role
 
     seconds, settings = read_every(every), load()
     _, stop = run_role(lambda stop: watch_jobs(settings, stop, every=seconds, times=times, as_json=as_json))

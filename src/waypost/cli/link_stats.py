@@ -38,7 +38,7 @@ _WIDEST = 40
 def stats(load: Load, phrase: str, *, zone: str, as_json: bool, **asked: Any) -> None:
     """How often the link with this PHRASE was followed, when, and from where."""
     from waypost.roles.sharing import link_statistics
-    from waypost.web.links.moments import zone as read_zone
+    from waypost.web.links.times import zone as read_zone
 
     try:
         known = read_zone(zone)

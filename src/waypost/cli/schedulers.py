@@ -27,7 +27,7 @@ def run(load: Load) -> int:
     What fell due while no scheduler ran is caught up with. Several may run: together they enqueue everything once.
     Working on it is for `waypost worker run`.
     """
-    from waypost.roles.running import run as run_role
+    from waypost.roles.kit.loop import run as run_role
     from waypost.roles.scheduler import run_scheduler
 
     settings = load()

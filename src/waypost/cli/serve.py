@@ -8,7 +8,7 @@ import click
 from waypost.cli.frame import Group, Load, with_settings
 
 if TYPE_CHECKING:
-    from waypost.roles.serving import Links
+    from waypost.roles.serve import Links
 
 group = Group(
     "serve",
@@ -67,8 +67,8 @@ def serve_all(load: Load, host: str | None, port: int | None) -> int:
 def _serve(
     load: Load, host: str | None, port: int | None, *, places: bool = False, links: "Links | None" = None
 ) -> int:
-    from waypost.roles.running import run
-    from waypost.roles.serving import serve_role
+    from waypost.roles.kit.loop import run
+    from waypost.roles.serve import serve_role
 
     settings = load({"listen.host": host, "listen.port": port})
     moves_on = settings.found["listen.port"].origin == "default"

@@ -106,8 +106,8 @@ def run(port: int | None, *, debug: bool, **given: Any) -> int:
     Its places are invented, in real countries, and the same for the same seed. It listens on loopback alone, and
     shows what it saw at /-/. It can be a bad provider too: slow, broken, strict, and never at rest.
     """
-    from waypost.roles.running import run as run_role
-    from waypost.roles.simulating import DEFAULT_PORT, Stage, simulate
+    from waypost.roles.kit.loop import run as run_role
+    from waypost.roles.simulator import DEFAULT_PORT, Stage, simulate
     from waypost.simulator.changes import Rates
     from waypost.simulator.conduct import Conduct
     from waypost.simulator.faults import Faults

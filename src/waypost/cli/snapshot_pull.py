@@ -40,8 +40,8 @@ def pull(load: Load, url: str, generation: str | None, every: str | None, *, as_
 
 def _pull(settings: "Settings", url: str, generation: str | None, as_json: bool) -> int:  # noqa: FBT001 - private
     from waypost.cli.progress import receiving
+    from waypost.roles.kit.loop import run
     from waypost.roles.pulling import pull_once
-    from waypost.roles.running import run
 
     with receiving("snapshot") as on_progress:
         pulled, _ = run(lambda stop: pull_once(settings, url, stop, generation=generation, progress=on_progress))
@@ -51,8 +51,8 @@ def _pull(settings: "Settings", url: str, generation: str | None, as_json: bool)
 
 def _keep_pulling(settings: "Settings", url: str, every: str, *, as_json: bool) -> int:
     from waypost.cli.live import read_every
+    from waypost.roles.kit.loop import run
     from waypost.roles.pulling import pull_repeatedly
-    from waypost.roles.running import run
 
     seconds = read_every(every)
     say("looking for new generations; Ctrl-C ends it")

@@ -20,7 +20,7 @@ def list_(load: Load, *, as_json: bool) -> None:
     A file that cannot be used, or a plugin that does not work, stands there with its error.
     """
     from waypost.cli.source_view import print_overview
-    from waypost.roles.running import run as run_role
+    from waypost.roles.kit.loop import run as run_role
     from waypost.roles.sources import overview
 
     settings = load()
@@ -49,7 +49,7 @@ def check(load: Load, file: str, *, ask: bool, as_json: bool) -> int:
     not, and what there is instead. Ends with 2 when the file is wrong, and with 1 when the provider fails.
     """
     from waypost.cli.source_view import print_checked
-    from waypost.roles.running import run as run_role
+    from waypost.roles.kit.loop import run as run_role
     from waypost.roles.sources import check_source
 
     settings = load({"source": file})

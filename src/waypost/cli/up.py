@@ -26,7 +26,7 @@ def up(load: Load, host: str | None, port: int | None, places: int | None, count
     start with the same data folder goes on where the first one was. Ctrl-C ends it.
     """
     from waypost.importing.plan import parse_countries
-    from waypost.roles.running import run
+    from waypost.roles.kit.loop import run
     from waypost.roles.up import Wish
     from waypost.roles.up import up as up_role
 

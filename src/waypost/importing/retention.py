@@ -10,7 +10,7 @@ from typing import Protocol
 from waypost.importing.imports import ImportStore
 from waypost.scaling.jobs.store import JobStore
 
-# Few enough that each statement takes milliseconds.
+# BoundedWork enough that each statement takes milliseconds.
 BITE = 500
 
 

@@ -20,10 +20,10 @@ from waypost.kernel.clock import monotonic, utc_now
 from waypost.kernel.errors import Forbidden, StoreTrouble, TerminalError
 from waypost.kernel.ids import new_id
 from waypost.kernel.tasks import end
-from waypost.roles.crew import Crew, CrewFailed
 from waypost.roles.imports import find_import
+from waypost.roles.kit.children import Crew, CrewFailed
+from waypost.roles.kit.loop import Stop
 from waypost.roles.reminding import remind_import
-from waypost.roles.running import Stop
 from waypost.roles.starting import Started, start_import
 from waypost.scaling.jobs.job import Tally
 from waypost.scaling.jobs.renewer import Renewer

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from waypost.bootstrap.snapshots import open_origin
 from waypost.kernel.errors import WaypostError
-from waypost.roles.running import Stop, Stopped
+from waypost.roles.kit.loop import Stop, Stopped
 from waypost.serving.pulling.pulling import Progress, Pulled, Puller
 from waypost.serving.shelf import Shelf
 from waypost.settings import Settings

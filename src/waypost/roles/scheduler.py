@@ -15,12 +15,12 @@ from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import to_text
 from waypost.kernel.errors import AskedWrongly, StoreTrouble
 from waypost.kernel.tasks import end
-from waypost.roles.health import health_port
+from waypost.roles.kit.health_port import health_port
+from waypost.roles.kit.loop import Stop
 from waypost.roles.reminding import keep_reminding
 from waypost.roles.retention import keep_forgetting
-from waypost.roles.running import Stop
 from waypost.roles.schedules import Book, configured
-from waypost.roles.serving import background, store_probe
+from waypost.roles.serve import background, store_probe
 from waypost.roles.starting import remember_provider
 from waypost.scaling.facts import Facts
 from waypost.scaling.jobs.job import NewJob

@@ -8,7 +8,7 @@ from waypost.access.caller import LOCAL
 from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
 from waypost.kernel.clock import utc_now
 from waypost.roles.authoring import make_author, target_rules
-from waypost.roles.serving import ADDRESS
+from waypost.roles.serve import ADDRESS
 from waypost.settings import Settings
 from waypost.sharing.links import editing
 from waypost.sharing.links.draft import Draft

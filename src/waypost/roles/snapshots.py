@@ -14,8 +14,8 @@ from waypost.kernel.clock import utc_now
 from waypost.kernel.cores import available_cores
 from waypost.places.file_part import FilePart
 from waypost.places.store import Part
-from waypost.roles.builders import Builders
-from waypost.roles.building import Builder, Do, Read, Task
+from waypost.roles.kit.build_pool import Builders
+from waypost.roles.kit.build_process import Builder, Do, Read, Task
 from waypost.serving.building.bench import Bench
 from waypost.serving.building.builder import MEMORY, SnapshotBuilder
 from waypost.serving.format import Manifest, Section

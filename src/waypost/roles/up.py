@@ -14,13 +14,13 @@ from waypost.importing.imports import Report
 from waypost.importing.progress import Progress
 from waypost.importing.source import Scope
 from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
-from waypost.roles.folder import alone_in
 from waypost.roles.importer import Importer
-from waypost.roles.listening import address, listen
+from waypost.roles.kit.folder_lock import alone_in
+from waypost.roles.kit.loop import Stop
+from waypost.roles.kit.sockets import address, listen
 from waypost.roles.retention import keep_forgetting
-from waypost.roles.running import Stop
-from waypost.roles.serving import ADDRESS, OnUp, PlacesRole, answer, background, links_part, store_probe
-from waypost.roles.simulating import simulated
+from waypost.roles.serve import ADDRESS, OnUp, PlacesRole, answer, background, links_part, store_probe
+from waypost.roles.simulator import simulated
 from waypost.roles.snapshots import build_snapshot
 from waypost.roles.starting import PROVIDER, SIMULATED
 from waypost.scaling.ratelimit.limits import parse_limits
@@ -28,7 +28,7 @@ from waypost.settings import Settings
 from waypost.simulator.geography import COUNTRIES
 from waypost.telemetry.logs import get_logger
 from waypost.web.app import make_app
-from waypost.web.guard import WriteGuard
+from waypost.web.http.guard import WriteGuard
 
 log = get_logger("up")
 

@@ -14,9 +14,9 @@ from waypost.kernel.errors import AskedWrongly, NotNow
 from waypost.kernel.tasks import end
 from waypost.roles.chores import Chores
 from waypost.roles.importer import make_engine, worker_name
+from waypost.roles.kit.loop import Stop
 from waypost.roles.reminding import keep_reminding
 from waypost.roles.retention import keep_forgetting
-from waypost.roles.running import Stop
 from waypost.scaling.chores import OURSELVES
 from waypost.scaling.jobs.job import Held
 from waypost.scaling.jobs.renewer import Renewer
@@ -108,7 +108,7 @@ async def run_worker(
 async def _show_health(settings: Settings, stores: Stores, stack: AsyncExitStack) -> None:
     """Only where it is wanted: loading a web framework would be most of what a worker needs to start."""
     if settings.web.health_port:
-        from waypost.roles.health import health_port  # noqa: PLC0415 - as above
-        from waypost.roles.serving import store_probe  # noqa: PLC0415 - as above
+        from waypost.roles.kit.health_port import health_port  # noqa: PLC0415 - as above
+        from waypost.roles.serve import store_probe  # noqa: PLC0415 - as above
 
         await stack.enter_async_context(health_port(settings, {"store": store_probe(stores)}))

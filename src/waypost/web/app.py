@@ -7,25 +7,25 @@ from fastapi import APIRouter, FastAPI
 
 from waypost import __version__
 from waypost.serving.shelf import LiveGeneration
-from waypost.web.bounds import Bounds
 from waypost.web.description import describe
-from waypost.web.guard import WriteGuard
-from waypost.web.health import Probe, health_routes
-from waypost.web.hot import HotPath
+from waypost.web.follow.abuse_reports import report_routes
+from waypost.web.follow.host_pages import home_page_routes, robots_routes
+from waypost.web.follow.hot_path import RedirectPath
+from waypost.web.follow.preview import preview_routes
+from waypost.web.follow.redirect import redirect_routes
+from waypost.web.http.bounds import Bounds
+from waypost.web.http.guard import WriteGuard
+from waypost.web.http.health import Probe, health_routes
+from waypost.web.http.problems import add_problem_handlers
+from waypost.web.http.routing import WithoutSlash
 from waypost.web.landing import landing_routes
 from waypost.web.links.all_routes import all_link_routes
-from waypost.web.links.hosting import home_routes, robots_routes
-from waypost.web.links.hot import RedirectPath
-from waypost.web.links.looking import looking_routes
 from waypost.web.links.place_links import place_link_routes
-from waypost.web.links.redirect import redirect_routes
-from waypost.web.links.reporting import report_routes
 from waypost.web.links.sharing import Redirects, Sharing
 from waypost.web.pages import Status, asset_routes, documentation_routes, status_routes
 from waypost.web.places.api import PlacesApi
+from waypost.web.places.hot_path import HotPath
 from waypost.web.places.routes import Front
-from waypost.web.problems import add_problem_handlers
-from waypost.web.routing import WithoutSlash
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def make_app(
     routers: list[APIRouter] = all_link_routes(sharing, guard) if sharing else []
     routers.append(health_routes(probes))
     if redirects:
-        routers.append(home_routes(redirects))
+        routers.append(home_page_routes(redirects))
     else:
         routers += [landing_routes(front, page=status is not None), documentation_routes(app)]
     if status:
@@ -80,7 +80,7 @@ def make_app(
         routers.append(place_link_routes(sharing, places.live, guard))
     if followed:
         # Last, because their routes take every single word that no other route has.
-        routers += [looking_routes(followed), redirect_routes(followed)]
+        routers += [preview_routes(followed), redirect_routes(followed)]
     for router in routers:
         app.include_router(router)
     describe(app)

@@ -3,12 +3,12 @@
 import msgspec
 from fastapi import APIRouter, Request, Response
 
+from waypost.web.http.routing import readable
 from waypost.web.places import description, ogc
 from waypost.web.places.answer import Answered
 from waypost.web.places.negotiation import wants_html
 from waypost.web.places.parameters import FORM
 from waypost.web.places.routes import Front
-from waypost.web.routing import readable
 
 
 def landing_routes(places: Front | None, *, page: bool) -> APIRouter:

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from fastapi import APIRouter, FastAPI, Response
 
-from waypost.web.frame import POLICY, framed
-from waypost.web.routing import readable
+from waypost.web.http.page_frame import POLICY, framed
+from waypost.web.http.routing import readable
 
 _PAGE_HEADERS = POLICY | {"Cache-Control": "no-cache"}
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}

@@ -2,11 +2,11 @@
 
 from fastapi import APIRouter
 
-from waypost.web.guard import WriteGuard
-from waypost.web.links.api import link_routes
+from waypost.web.http.guard import WriteGuard
 from waypost.web.links.bulk import bulk_routes
 from waypost.web.links.catalogue import catalogue_routes
 from waypost.web.links.listing import listing_routes
+from waypost.web.links.routes import link_routes
 from waypost.web.links.sharing import Sharing
 from waypost.web.links.statistics import statistics_routes
 

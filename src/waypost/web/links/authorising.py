@@ -4,7 +4,7 @@ from waypost.access.keys import Scope
 from waypost.sharing.links.link import Link, UnknownLink
 from waypost.sharing.links.rights import Rights
 from waypost.sharing.phrases.matching import is_phrase
-from waypost.web.guard import Asker
+from waypost.web.http.guard import Asker
 from waypost.web.links.sharing import Sharing
 
 

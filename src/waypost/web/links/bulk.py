@@ -11,17 +11,17 @@ from waypost.kernel.errors import AskedWrongly, WaypostError
 from waypost.sharing.links.draft import Made
 from waypost.sharing.links.many import MOST_AT_ONCE, NotKept, Outcome, Wish, make_many, with_pauses
 from waypost.telemetry.logs import get_logger
-from waypost.web.bounds import BodyRefused, read_body
-from waypost.web.guard import Asker, WriteGuard, check_content_type
+from waypost.web.http.bounded_work import BoundedWork
+from waypost.web.http.bounds import BodyRefused, read_body
+from waypost.web.http.guard import Asker, WriteGuard, check_content_type
+from waypost.web.http.problems import problem
 from waypost.web.links.bodies import NewLink, read_new_link
+from waypost.web.links.creating import read_idempotency_key, refuse_loop
 from waypost.web.links.documents import LinkDocument, show_link
-from waypost.web.links.few import Few
-from waypost.web.links.making import read_idempotency_key, refuse_loop
 from waypost.web.links.schemas import IDEMPOTENCY_KEY, NDJSON, SECURITY, refuses, schema_of
 from waypost.web.links.sharing import Sharing
 from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
-from waypost.web.problems import problem
 
 log = get_logger("web")
 
@@ -74,7 +74,7 @@ _DEFECT = Reason("defect", "an error that should not happen; the log has the det
 
 def bulk_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
     router = APIRouter(tags=["links"])
-    few = Few(_AT_ONCE, waiting=_WAITING)
+    few = BoundedWork(_AT_ONCE, waiting=_WAITING)
 
     async def create_many(request: Request) -> Response:
         """Make up to 10,000 links: one as JSON a line goes in; the link, or why there is none, a line comes out.
@@ -227,7 +227,7 @@ def _reason(error: WaypostError) -> Reason:
 class _InTurn(Response):
     """An answer that keeps its turn from the first byte of the body to the last byte of the answer."""
 
-    def __init__(self, few: Few, answer: Callable[[], Awaitable[Response]]) -> None:
+    def __init__(self, few: BoundedWork, answer: Callable[[], Awaitable[Response]]) -> None:
         super().__init__()
         self._few = few
         self._answer = answer

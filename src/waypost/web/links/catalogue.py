@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request, Response
 
 from waypost.sharing.phrases.formats import FORMATS, Format, join
 from waypost.sharing.phrases.space import Space
+from waypost.web.http.routing import readable
 from waypost.web.links.schemas import gives, refuses
 from waypost.web.links.sharing import Sharing
 from waypost.web.places.parameters import Parameter, Parameters
-from waypost.web.routing import readable
 
 # Examples are made as phrases are, but with a key that is no space's: nobody learns what was drawn, or will be.
 _NO_KEY = bytes(32)

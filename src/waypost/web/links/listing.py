@@ -10,14 +10,14 @@ from fastapi import APIRouter, Request, Response
 from waypost.sharing.links.store import Position, Wanted
 from waypost.sharing.links.terms import fold_tag
 from waypost.sharing.visits.spans import from_us, to_us
-from waypost.web.guard import WriteGuard
-from waypost.web.links import moments
+from waypost.web.http.guard import WriteGuard
+from waypost.web.http.routing import readable
+from waypost.web.links import times
 from waypost.web.links.documents import LinkList, show_link
 from waypost.web.links.schemas import SECURITY, gives, refuses
 from waypost.web.links.sharing import Sharing
 from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
-from waypost.web.routing import readable
 
 MOST = 1000
 _DEFAULT = 100
@@ -44,8 +44,8 @@ _TAKEN = Parameters(
     Parameter("tag", "links with this tag", _SHORT, lambda text: fold_tag(_text(text))),
     Parameter("language", "links whose phrase was drawn in this language", _SHORT, _text),
     Parameter("theme", "links whose phrase was drawn from this theme", _SHORT, _text),
-    Parameter("from", "links made from this moment on", moments.FROM.schema, moments.moment),
-    Parameter("to", "links made before this moment", moments.TO.schema, moments.moment),
+    Parameter("from", "links made from this moment on", times.FROM.schema, times.moment),
+    Parameter("to", "links made before this moment", times.TO.schema, times.moment),
     Parameter(
         "limit",
         "most links to return",
@@ -69,7 +69,7 @@ def listing_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         asker = await guard(request)
         asker.needs("links:read")
         values = _TAKEN.read(request.scope["query_string"])
-        moments.check_order(values)
+        times.check_order(values)
         wanted = _wanted(values, None if asker.caller.is_admin else asker.caller.owner)
         page = await sharing.links.page(wanted, values.get("cursor"), values.get("limit", _DEFAULT))
         visits = await sharing.visits.count([link.id for link in page.links])

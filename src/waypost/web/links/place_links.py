@@ -8,10 +8,10 @@ from waypost.places.place import read_id
 from waypost.serving.shelf import LiveGeneration
 from waypost.sharing.links.draft import Draft
 from waypost.sharing.links.targets import place_page
-from waypost.web.guard import WriteGuard
-from waypost.web.links.api import answer_made
+from waypost.web.http.guard import WriteGuard
+from waypost.web.links.creating import may_make
 from waypost.web.links.documents import LinkDocument
-from waypost.web.links.making import may_make
+from waypost.web.links.routes import answer_made
 from waypost.web.links.schemas import SECURITY, gives, refuses
 from waypost.web.links.sharing import Sharing
 from waypost.web.places.api import UnknownPlace

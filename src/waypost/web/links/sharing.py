@@ -12,9 +12,9 @@ from waypost.sharing.phrases.vocabulary import Vocabularies
 from waypost.sharing.visits.store import VisitStore
 from waypost.sharing.visits.visit import Visit
 from waypost.sharing.visits.visitors import Observer
-from waypost.web.links.door import Door
-from waypost.web.links.known import KnownLinks
-from waypost.web.proxies import Proxies
+from waypost.web.follow.link_cache import LinkCache
+from waypost.web.follow.password_door import PasswordDoor
+from waypost.web.http.proxies import Proxies
 from waypost.web.settings import RedirectSettings
 
 
@@ -23,12 +23,12 @@ class Redirects:
     """What following links needs."""
 
     links: LinkStore
-    cache: KnownLinks
+    cache: LinkCache
     observer: Observer
     # Writes a visit down; the same for one that is a line of the spool already.
     record: Callable[[Visit], None]
     record_line: Callable[[bytes], None]
-    door: Door
+    door: PasswordDoor
     settings: RedirectSettings
     proxies: Proxies = field(default_factory=Proxies)
     # How links look from outside; as they were asked for when empty.
@@ -53,5 +53,5 @@ class Sharing:
     redirects: Redirects
 
     @property
-    def cache(self) -> KnownLinks:
+    def cache(self) -> LinkCache:
         return self.redirects.cache

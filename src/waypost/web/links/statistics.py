@@ -13,26 +13,24 @@ from waypost.kernel.clock import utc_now
 from waypost.sharing.links.link import Link
 from waypost.sharing.visits.statistics import Asked, Statistics, Value, count_visits
 from waypost.sharing.visits.store import Bucket, Span, Step
-from waypost.web.guard import WriteGuard
-from waypost.web.links import moments
+from waypost.web.http.guard import WriteGuard
+from waypost.web.http.routing import readable
+from waypost.web.links import times
 from waypost.web.links.authorising import find_link
 from waypost.web.links.documents import Count, History, show_edit
 from waypost.web.links.schemas import EDIT_TOKEN, NDJSON, SECURITY, Phrase, gives, refuses
 from waypost.web.links.sharing import Sharing
 from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
-from waypost.web.routing import readable
 
 _MOST_VALUES, _DEFAULT_VALUES = 100, 10
 _STEPS: tuple[Step, ...] = ("hour", "day")
 _NO_STORE = {"Cache-Control": "no-store"}
 
 _COUNTED = Parameters(
-    moments.FROM,
-    moments.TO,
-    Parameter(
-        "as_of", "as it was then: nothing later than this moment is counted", moments.FROM.schema, moments.moment
-    ),
+    times.FROM,
+    times.TO,
+    Parameter("as_of", "as it was then: nothing later than this moment is counted", times.FROM.schema, times.moment),
     Parameter(
         "step",
         "how long each bucket of the series is",
@@ -42,8 +40,8 @@ _COUNTED = Parameters(
     Parameter(
         "zone",
         "where days begin, such as Europe/Berlin; it must be whole hours from UTC",
-        {"type": "string", "minLength": 1, "maxLength": moments.LONGEST_ZONE, "default": "UTC"},
-        moments.zone,
+        {"type": "string", "minLength": 1, "maxLength": times.LONGEST_ZONE, "default": "UTC"},
+        times.zone,
     ),
     Parameter(
         "limit",
@@ -52,7 +50,7 @@ _COUNTED = Parameters(
         reading.whole(1, _MOST_VALUES),
     ),
 )
-_SPAN = Parameters(moments.FROM, moments.TO)
+_SPAN = Parameters(times.FROM, times.TO)
 _MOST_EDITS, _DEFAULT_EDITS = 1000, 100
 _LAST_VERSION = 2**31 - 1
 _EDITS = Parameters(
@@ -118,7 +116,7 @@ def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         """How often a link was followed, when, and from where."""
         asker = await guard(request)
         values = _COUNTED.read(request.scope["query_string"])
-        moments.check_order(values)
+        times.check_order(values)
         link = await find_link(sharing, asker, phrase, "links:read")
         asked = _asked(link, values)
         counted = await count_visits(sharing.visits, link.id, asked)
@@ -128,7 +126,7 @@ def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         """All visits of a link, oldest first, a JSON document a line."""
         asker = await guard(request)
         values = _SPAN.read(request.scope["query_string"])
-        moments.check_order(values)
+        times.check_order(values)
         link = await find_link(sharing, asker, phrase, "links:read")
         lines = _lines(sharing, link, Span(values.get("from"), values.get("to")))
         # An answer that has begun cannot become another one: whether there is any comes first.

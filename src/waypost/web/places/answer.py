@@ -9,9 +9,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from waypost.kernel.errors import AskedWrongly, WaypostError
-from waypost.web.compression import compressor
-from waypost.web.heads import Head, Header, head_of
-from waypost.web.problems import problem_document
+from waypost.web.http.compression import compressor
+from waypost.web.http.heads import Head, Header, head_of
+from waypost.web.http.problems import problem_document
 
 Chunk = bytes | memoryview
 

@@ -16,9 +16,8 @@ from waypost.serving.reading.selected import Selected
 from waypost.serving.shelf import LiveGeneration
 from waypost.web.places import pages
 from waypost.web.places.answer import Answer, Chunk
-from waypost.web.places.asking import Asking
 from waypost.web.places.collection import collection, following, forms, own
-from waypost.web.places.giving import FEATURE, ITEM, JSON, PAGE, Look, give
+from waypost.web.places.delivery import FEATURE, ITEM, JSON, PAGE, Look, give
 from waypost.web.places.negotiation import wants_html
 from waypost.web.places.parameters import (
     DEFAULT_LIMIT,
@@ -30,6 +29,7 @@ from waypost.web.places.parameters import (
     counting,
     query_fields,
 )
+from waypost.web.places.request import Asking
 
 ITEMS, PLACES = "/collections/places/items", "/v1/places"
 

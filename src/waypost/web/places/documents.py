@@ -8,9 +8,9 @@ from waypost.serving.reading.reader import Generation
 from waypost.web.places import ogc, pages
 from waypost.web.places.answer import Answer
 from waypost.web.places.api import PlacesApi, is_html
-from waypost.web.places.asking import Asking
-from waypost.web.places.giving import JSON, PAGE, Look, finish
+from waypost.web.places.delivery import JSON, PAGE, Look, finish
 from waypost.web.places.parameters import FORM, Parameters
+from waypost.web.places.request import Asking
 from waypost.web.places.tiles import Tiles
 
 _SCHEMA = Look(b"application/schema+json")

@@ -1,6 +1,6 @@
 """Which form of a resource a client wants: JSON for programs, HTML for people."""
 
-from waypost.web.compression import weight
+from waypost.web.http.compression import weight
 
 _JSON = ("application/geo+json", "application/json")
 

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from waypost.serving.reading.selected import Selected
-from waypost.web.frame import POLICY, framed
-from waypost.web.places.asking import Asking
+from waypost.web.http.page_frame import POLICY, framed
+from waypost.web.places.request import Asking
 
 HEADERS = [(name.lower().encode(), value.encode()) for name, value in POLICY.items()]
 

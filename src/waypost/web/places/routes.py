@@ -8,14 +8,14 @@ from fastapi import APIRouter, Request, Response
 from starlette.types import Scope
 
 from waypost.kernel.errors import WaypostError
+from waypost.web.http.routing import readable
 from waypost.web.places import description as says
 from waypost.web.places.answer import Answer, Answered, problem_answer
 from waypost.web.places.api import GenerationGone, NotOpen, PlacesApi
-from waypost.web.places.asking import Asking
 from waypost.web.places.documents import Documents
 from waypost.web.places.parameters import Parameters
+from waypost.web.places.request import Asking
 from waypost.web.places.tiles import Tiles
-from waypost.web.routing import readable
 
 Handler = Callable[..., Answer]
 

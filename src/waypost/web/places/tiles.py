@@ -5,10 +5,10 @@ from typing import Any
 from waypost.serving.reading.tiles import DEEPEST, LAYER
 from waypost.web.places.answer import Answer
 from waypost.web.places.api import PlacesApi
-from waypost.web.places.asking import Asking
-from waypost.web.places.giving import Look, give
+from waypost.web.places.delivery import Look, give
 from waypost.web.places.parameters import GENERATION, BadParameter, Parameters
 from waypost.web.places.reading import whole
+from waypost.web.places.request import Asking
 
 _TILE = Look(b"application/vnd.mapbox-vector-tile")
 # Past this, clients enlarge what they have. A tile is a street wide, and seldom has so many places that they are

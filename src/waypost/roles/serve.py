@@ -13,8 +13,8 @@ from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
 from waypost.kernel.errors import WaypostError
 from waypost.kernel.tasks import end
 from waypost.roles.authoring import make_author, read_vocabularies
-from waypost.roles.listening import HttpServer, address, listen
-from waypost.roles.running import Stop
+from waypost.roles.kit.loop import Stop
+from waypost.roles.kit.sockets import HttpServer, address, listen
 from waypost.roles.visits import counting
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import Settings
@@ -23,12 +23,12 @@ from waypost.sharing.links.rights import open_edit_tokens
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import SNAPSHOT_OPENED, SNAPSHOT_PLACES
 from waypost.web.app import Places, make_app
-from waypost.web.guard import WriteGuard
-from waypost.web.health import Probe
-from waypost.web.links.door import Door
-from waypost.web.links.known import KnownLinks
+from waypost.web.follow.link_cache import LinkCache
+from waypost.web.follow.password_door import PasswordDoor
+from waypost.web.http.guard import WriteGuard
+from waypost.web.http.health import Probe
+from waypost.web.http.proxies import Proxies
 from waypost.web.links.sharing import Redirects, Sharing
-from waypost.web.proxies import Proxies
 
 log = get_logger("serve")
 
@@ -87,11 +87,11 @@ async def redirects_part(settings: Settings, stores: Stores) -> AsyncIterator[Re
     async with counting(settings, stores) as counted:
         yield Redirects(
             links=stores.links,
-            cache=KnownLinks(stores.links, settings.redirect, settings.web.public_url, settings.sharing.blocked_hosts),
+            cache=LinkCache(stores.links, settings.redirect, settings.web.public_url, settings.sharing.blocked_hosts),
             observer=counted.observer,
             record=counted.shipper.record,
             record_line=counted.shipper.record_line,
-            door=Door(fits_password),
+            door=PasswordDoor(fits_password),
             settings=settings.redirect,
             proxies=Proxies(settings.web.proxies),
             public_url=settings.web.public_url,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from waypost.web.links.few import Few
+from waypost.web.http.bounded_work import BoundedWork
 
 # A wrong password keeps its link's door shut for this long: nobody guesses more than one a second.
 _PAUSE_SECONDS = 1.0
@@ -15,19 +15,19 @@ _WAITING = 30
 Verify = Callable[[str, str], bool]
 
 
-class Door:
+class PasswordDoor:
     """`verify` compares a hash with a password and takes its time, so that it runs in a thread."""
 
     def __init__(self, verify: Verify, *, pause: float = _PAUSE_SECONDS) -> None:
         self._verify = verify
         self._pause = pause
-        self._comparing = Few(_AT_ONCE, waiting=_WAITING)
+        self._comparing = BoundedWork(_AT_ONCE, waiting=_WAITING)
         # Links at whose door somebody is.
-        self._at_link: dict[str, Few] = {}
+        self._at_link: dict[str, BoundedWork] = {}
 
     async def opens(self, link_id: str, hashed: str, password: str) -> bool:
         """Raises TooManyAtOnce when too many are trying."""
-        turn = self._at_link.setdefault(link_id, Few(1, waiting=_WAITING_AT_LINK))
+        turn = self._at_link.setdefault(link_id, BoundedWork(1, waiting=_WAITING_AT_LINK))
         try:
             async with turn:
                 async with self._comparing:

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
-from waypost.roles.listening import HttpServer, address, listen
+from waypost.roles.kit.sockets import HttpServer, address, listen
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
 from waypost.web.app import make_app
-from waypost.web.guard import WriteGuard
-from waypost.web.health import Probe
+from waypost.web.http.guard import WriteGuard
+from waypost.web.http.health import Probe
 
 log = get_logger("health")
 

@@ -5,11 +5,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from waypost.serving.reading.reader import Generation
-from waypost.web.compression import ENCODINGS, LEAST, choose, compress
-from waypost.web.heads import Head, Header, head_of
+from waypost.web.http.compression import ENCODINGS, LEAST, choose, compress
+from waypost.web.http.heads import Head, Header, head_of
 from waypost.web.places import pages
 from waypost.web.places.answer import LARGE, Answer, Chunk
-from waypost.web.places.asking import Asking
+from waypost.web.places.request import Asking
 
 _FRESH = b"no-cache"
 _FOR_GOOD = b"public, max-age=86400, immutable"

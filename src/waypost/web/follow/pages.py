@@ -11,7 +11,7 @@ from starlette.responses import Response
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.targets import is_own_page
 from waypost.sharing.links.view import path_of
-from waypost.web.frame import framed
+from waypost.web.http.page_frame import framed
 
 _CSP = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action {}"
 LONGEST_PASSWORD = 200

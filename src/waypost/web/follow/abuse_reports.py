@@ -10,10 +10,10 @@ from waypost.kernel.errors import TransientError
 from waypost.sharing.phrases.matching import phrase_in
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import ABUSE_REPORTS
-from waypost.web.links import pages
-from waypost.web.links.forms import read_form
+from waypost.web.follow import pages
+from waypost.web.follow.forms import read_form
+from waypost.web.http.routing import readable
 from waypost.web.links.sharing import Redirects
-from waypost.web.routing import readable
 
 log = get_logger("links")
 

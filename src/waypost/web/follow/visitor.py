@@ -5,8 +5,8 @@ from typing import NamedTuple
 from fastapi import Request
 
 from waypost.sharing.visits.visitors import Shown, read_headers
-from waypost.web.heads import Header
-from waypost.web.proxies import Proxies, by_name
+from waypost.web.http.heads import Header
+from waypost.web.http.proxies import Proxies, by_name
 
 
 class Asked(NamedTuple):

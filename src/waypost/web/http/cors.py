@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from starlette.types import Scope
 
-from waypost.web.heads import Header
+from waypost.web.http.heads import Header
 
 Headers = tuple[Header, ...]
 

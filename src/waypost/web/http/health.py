@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 
 from waypost.kernel.errors import WaypostError
 from waypost.telemetry.metrics import CONTENT_TYPE_LATEST, generate_latest
-from waypost.web.routing import readable
+from waypost.web.http.routing import readable
 
 # A probe raises what is wrong. Where all is well it may still have something to tell.
 Probe = Callable[[], Awaitable[str | None]]

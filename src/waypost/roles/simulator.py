@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from waypost.roles.listening import HttpServer, address, listen
-from waypost.roles.running import Stop
-from waypost.roles.serving import OnUp, answer, background
+from waypost.roles.kit.loop import Stop
+from waypost.roles.kit.sockets import HttpServer, address, listen
+from waypost.roles.serve import OnUp, answer, background
 from waypost.simulator.app import make_app
 from waypost.simulator.changes import Changes, Rates
 from waypost.simulator.conduct import Conduct

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from waypost.kernel.errors import AskedWrongly, TerminalError
 from waypost.web.app import App
-from waypost.web.connection import Connection
+from waypost.web.http.connection import Connection
 
 _TRIES = 100
 _MOST_CONNECTIONS = 1000

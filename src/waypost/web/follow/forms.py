@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlsplit
 from fastapi import Request
 
 from waypost.kernel.errors import Forbidden
-from waypost.web.guard import check_content_type
+from waypost.web.http.guard import check_content_type
 from waypost.web.links.sharing import Redirects
 
 _FORM = "application/x-www-form-urlencoded"

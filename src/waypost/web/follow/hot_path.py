@@ -11,10 +11,10 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from waypost.kernel.clock import monotonic
 from waypost.sharing.visits.lines import VisitLines, day_of
 from waypost.telemetry.metrics import REDIRECTS
-from waypost.web.blocks import parse_block
-from waypost.web.bounds import Bounds, measure
-from waypost.web.heads import Header, head_of
-from waypost.web.links.asking import read_asked
+from waypost.web.follow.visitor import read_asked
+from waypost.web.http.bounds import Bounds, measure
+from waypost.web.http.header_blocks import parse_block
+from waypost.web.http.heads import Header, head_of
 from waypost.web.links.sharing import Redirects
 
 ROUTE = "/{phrase}"

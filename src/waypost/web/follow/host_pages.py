@@ -2,9 +2,9 @@
 
 from fastapi import APIRouter, Response
 
-from waypost.web.links import pages
+from waypost.web.follow import pages
+from waypost.web.http.routing import readable
 from waypost.web.links.sharing import Redirects
-from waypost.web.routing import readable
 
 # Links may be looked at even though nobody lists them: a crawler that is kept out never sees that it should not, and
 # messengers that draw previews ask here first.
@@ -24,7 +24,7 @@ def robots_routes(redirects: Redirects) -> APIRouter:
     return router
 
 
-def home_routes(redirects: Redirects) -> APIRouter:
+def home_page_routes(redirects: Redirects) -> APIRouter:
     """For a server that answers nothing but links."""
     router = APIRouter(include_in_schema=False)
 

@@ -9,9 +9,9 @@ from prometheus_client import Counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.telemetry.metrics import HTTP_REQUESTS, HTTP_SECONDS, ManyHistogram
-from waypost.web.cors import Cors
-from waypost.web.heads import Head, head_of
-from waypost.web.problems import problem
+from waypost.web.http.cors import Cors
+from waypost.web.http.heads import Head, head_of
+from waypost.web.http.problems import problem
 
 LONGEST_ADDRESS = 8 * 1024
 _MOST_BODY = 64 * 1024

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from waypost.web.heads import new_head
-from waypost.web.hot import HotPath
-from waypost.web.links.hot import RedirectPath
-from waypost.web.problems import problem_document
+from waypost.web.follow.hot_path import RedirectPath
+from waypost.web.http.heads import new_head
+from waypost.web.http.problems import problem_document
+from waypost.web.places.hot_path import HotPath
 
 # All headers of a request together; hot paths answer only far smaller ones.
 MOST_HEAD = 64 * 1024

@@ -15,7 +15,7 @@ class TooManyAtOnce(NotNow):
     http_status = 429
 
 
-class Few:
+class BoundedWork:
     def __init__(self, at_once: int, *, waiting: int) -> None:
         self._turn = asyncio.Semaphore(at_once)
         self._most = at_once + waiting

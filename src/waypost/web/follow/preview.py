@@ -13,10 +13,10 @@ from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import TransientError
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.view import path_of
-from waypost.web.links import pages
-from waypost.web.links.few import Few, TooManyAtOnce
+from waypost.web.follow import pages
+from waypost.web.http.bounded_work import BoundedWork, TooManyAtOnce
+from waypost.web.http.routing import readable
 from waypost.web.links.sharing import Redirects
-from waypost.web.routing import readable
 
 Form = Literal["svg", "png"]
 _TYPES: dict[Form, str] = {"svg": "image/svg+xml", "png": "image/png"}
@@ -33,9 +33,9 @@ _ENDS = pages.described(
 )
 
 
-def looking_routes(redirects: Redirects) -> APIRouter:
+def preview_routes(redirects: Redirects) -> APIRouter:
     router = APIRouter(tags=["redirect"])
-    few = Few(_AT_ONCE, waiting=_WAITING)
+    few = BoundedWork(_AT_ONCE, waiting=_WAITING)
 
     async def preview(phrase: str) -> Response:
         """A page that says where the link leads. This is not a visit."""

@@ -10,8 +10,8 @@ from waypost.access.caller import ANONYMOUS
 from waypost.sharing.links.draft import Draft, Made
 from waypost.sharing.links.hosts import read_host
 from waypost.sharing.links.terms import LinkInvalid
-from waypost.web.guard import Asker
-from waypost.web.links.asking import address_of, read_asked
+from waypost.web.follow.visitor import address_of, read_asked
+from waypost.web.http.guard import Asker
 from waypost.web.links.bodies import NewLink
 from waypost.web.links.sharing import Sharing
 from waypost.web.places.parameters import BadParameter

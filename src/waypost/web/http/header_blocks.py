@@ -2,7 +2,7 @@
 
 import httptools
 
-from waypost.web.heads import Header
+from waypost.web.http.heads import Header
 
 _END = b"\r\n\r\n"
 # Not for a hot path: a body, a protocol to change to, a connection to close.

@@ -13,7 +13,7 @@ from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.links.targets import is_blocked, is_own_page
 from waypost.sharing.phrases.matching import fold_phrase, is_phrase
-from waypost.web.heads import Head, new_head
+from waypost.web.http.heads import Head, new_head
 from waypost.web.settings import RedirectSettings
 
 _PLAIN = re.compile(rb"[A-Za-z0-9_-]+")
@@ -58,7 +58,7 @@ def redirect_head(link: Link, target: str, settings: RedirectSettings) -> Head:
     )
 
 
-class KnownLinks:
+class LinkCache:
     """By what was typed: each spelling of a phrase is kept by itself, so that none has to be folded to be found."""
 
     def __init__(

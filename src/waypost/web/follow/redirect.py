@@ -8,15 +8,15 @@ from fastapi import APIRouter, Request, Response
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import TransientError
 from waypost.telemetry.metrics import REDIRECTS
-from waypost.web.heads import Head
-from waypost.web.links import pages
-from waypost.web.links.asking import address_of, read_asked
-from waypost.web.links.few import TooManyAtOnce
-from waypost.web.links.forms import read_form
-from waypost.web.links.forwarding import QueryTooLong, with_query
-from waypost.web.links.known import Known, redirect_head
+from waypost.web.follow import pages
+from waypost.web.follow.forms import read_form
+from waypost.web.follow.link_cache import Known, redirect_head
+from waypost.web.follow.query_forwarding import QueryTooLong, with_query
+from waypost.web.follow.visitor import address_of, read_asked
+from waypost.web.http.bounded_work import TooManyAtOnce
+from waypost.web.http.heads import Head
+from waypost.web.http.routing import readable
 from waypost.web.links.sharing import Redirects
-from waypost.web.routing import readable
 
 _FORM = {
     "requestBody": {

@@ -1,0 +1,1 @@
+"""HTTP itself, whatever is served: connections, bounds, guards, parameters, problems and the frame of pages."""

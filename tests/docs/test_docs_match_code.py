@@ -131,7 +131,7 @@ def test_every_error_is_documented_with_its_kind_exit_code_and_status() -> None:
 
 def test_every_slug_that_only_http_has_is_documented() -> None:
     rows = rows_of(REFERENCE / "errors.md")
-    sources = [read(path) for path in (ROOT / "src/waypost/web").glob("*.py")]
+    sources = [read(path) for path in (ROOT / "src/waypost/web").rglob("*.py")]
     slugs = {found for source in sources for found in re.findall(r'\(\s*(\d{3}), "([a-z]+-[a-z-]+|defect)"', source)}
     assert slugs
     for status, slug in slugs:

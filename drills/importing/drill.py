@@ -68,12 +68,12 @@ async def drill(store: str, plan: Plan, folder: Path) -> Sequence[Verdict]:
         rng = random.Random(plan.seed)  # noqa: S311 - decides who is killed, guards nothing
         mischief = Mischief(fleet, seen, plan, rng, kept.server)
         stage = Stage(store, plan, at, other, seen, fleet, mischief, Importing(folder, env))
-        with Probes(at.url) as probes:
+        with Probes(at.url) as probes, Probes(other.url) as other_probes:
             try:
                 found = await _play(stage)
             except TooLong as failure:
                 return _judge_without_end(stage, failure, probes)
-        return await _judge(stage, found, probes)
+        return await _judge(stage, found, probes, other_probes)
 
 
 async def _play(stage: Stage) -> _Found:
@@ -103,7 +103,7 @@ def _judge_without_end(stage: Stage, failure: TooLong, probes: Probes) -> Sequen
     ]
 
 
-async def _judge(stage: Stage, found: _Found, probes: Probes) -> Sequence[Verdict]:
+async def _judge(stage: Stage, found: _Found, probes: Probes, other_probes: Probes) -> Sequence[Verdict]:
     say(f"{stage.store}: comparing the store with the provider")
     began = time.monotonic()
     folder = stage.importing.folder
@@ -127,7 +127,7 @@ async def _judge(stage: Stage, found: _Found, probes: Probes) -> Sequence[Verdic
         check_events(events, await read_versions(stage.view.url)),
         check_removals(events, absences),
         check_rate(requests, stage.plan.rate, probes, absences),
-        check_rate(others, STATIONS_RATE, probes, of=SOURCE),
+        check_rate(others, STATIONS_RATE, other_probes, of=SOURCE),
         check_refusals(requests, mishaps, probes),
         check_pace(requests, stage.samples, stage.plan.rate, stage.held_up(requests), stage.fleet.size),
         check_comeback(requests, absences),

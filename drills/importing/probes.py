@@ -11,6 +11,8 @@ from types import TracebackType
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
+# Providers do not count it, and break none of their answers.
+PROBED = "/livez"
 _EVERY_SECONDS = 0.05
 _TIMEOUT = 30.0
 
@@ -50,8 +52,7 @@ class Probes:
         while not self._stop.wait(_EVERY_SECONDS):
             sent = time.monotonic()
             try:
-                # The provider does not count it, and breaks none of its answers.
-                connection.request("GET", "/livez")
+                connection.request("GET", PROBED)
                 connection.getresponse().read()
             except (OSError, http.client.HTTPException):
                 # It is away; the next request makes a new connection.

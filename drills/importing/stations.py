@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from drills.importing.probes import PROBED
 from drills.importing.requests import Request
 from support.told_provider import http, serving
 
@@ -43,6 +44,7 @@ class Stations:
     places: int
     seed: int
     hour: int = 1
+    url: str = ""
     made: Counter[str] = field(default_factory=Counter)
     requests: list[Request] = field(default_factory=list)
     _last: int = 0
@@ -93,6 +95,8 @@ class Stations:
         arrived = time.monotonic()
         line, *headers = request.split("\r\n")
         asked = urlsplit(line.split(" ")[1])
+        if asked.path == PROBED:
+            return http(b"", keep_alive=True)
         known = [header.partition(":")[2].strip() for header in headers if header.lower().startswith("if-none-match:")]
         with self._lock:
             body = self._page({name: values[0] for name, values in parse_qs(asked.query).items()})
@@ -162,6 +166,7 @@ def stations(folder: Path, places: int, seed: int) -> Iterator[Stations]:
     """Its file is in the folder `sources`, for whoever wants to import from it."""
     found = Stations(places, seed)
     with serving(found.answer) as told:
+        found.url = told.url
         (folder / "sources").mkdir()
         (folder / "sources" / f"{SOURCE}.toml").write_text(_definition(told.url, found.page_size), encoding="utf-8")
         yield found

@@ -66,7 +66,8 @@ def build(load: Load, processes: int | None, memory: int | None, files: tuple[Pa
 async def _from_store(settings: "Settings", processes: int | None, memory: int | None) -> "Manifest":
     from waypost.bootstrap.stores import open_stores
     from waypost.cli.progress import counting
-    from waypost.roles.snapshots import Means, build_snapshot
+    from waypost.roles.kit.snapshots import build_snapshot
+    from waypost.serving.build import Means
 
     async with open_stores(settings, must_exist=True) as stores:
         count = await stores.places.count()
@@ -78,7 +79,8 @@ async def _from_files(
     settings: "Settings", files: tuple[Path, ...], processes: int | None, memory: int | None
 ) -> "Manifest":
     from waypost.cli.progress import counting
-    from waypost.roles.snapshots import Means, build_from_files, guess_places
+    from waypost.roles.kit.snapshots import build_from_files
+    from waypost.serving.build import Means, guess_places
 
     means = Means.choose(processes, memory, guess_places(files))
     with counting("places", None) as on_progress:

@@ -28,7 +28,7 @@ class Chores:
     async def work(self, held: Held) -> None:
         key = ShardKey.parse(held.lease.shard)
         if key.axes == (SNAPSHOT,):
-            from waypost.roles.snapshots import build_snapshot  # noqa: PLC0415 - large, and few workers build one
+            from waypost.roles.kit.snapshots import build_snapshot  # noqa: PLC0415 - large, and few workers build one
 
             manifest = await build_snapshot(self._settings, self._stores)
             log.info("snapshot built", generation=manifest.generation, places=manifest.count)

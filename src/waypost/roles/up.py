@@ -17,11 +17,11 @@ from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
 from waypost.roles.importer import Importer
 from waypost.roles.kit.folder_lock import alone_in
 from waypost.roles.kit.loop import Stop
+from waypost.roles.kit.snapshots import build_snapshot
 from waypost.roles.kit.sockets import address, listen
 from waypost.roles.retention import keep_forgetting
 from waypost.roles.serve import ADDRESS, OnUp, PlacesRole, answer, background, links_part, store_probe
 from waypost.roles.simulator import simulated
-from waypost.roles.snapshots import build_snapshot
 from waypost.roles.starting import PROVIDER, SIMULATED
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.settings import Settings

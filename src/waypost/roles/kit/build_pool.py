@@ -12,8 +12,9 @@ import msgspec
 
 from waypost.kernel.errors import TerminalError, WaypostError
 from waypost.kernel.tasks import end
-from waypost.roles.kit.build_process import Answer, Counted, Done, Impossible, Refused, Task
+from waypost.roles.kit.build_process import Answer, Counted, Impossible, Refused
 from waypost.roles.kit.children import environ_of
+from waypost.serving.building.tasks import Done, Task
 from waypost.serving.format import SnapshotNotWritten
 from waypost.settings import Settings
 
@@ -24,7 +25,7 @@ _GIVING_BACK = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20), "MALLOC_TRIM_THRESHOLD_"
 _answer: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
 
 
-class Builders:
+class BuildProcesses:
     """So many processes, from entering to leaving."""
 
     def __init__(self, settings: Settings, size: int) -> None:

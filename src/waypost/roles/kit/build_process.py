@@ -21,39 +21,17 @@ from waypost.places.file_part import FilePart
 from waypost.places.place import Place
 from waypost.places.store import Part
 from waypost.roles.kit.children import end_with
-from waypost.serving.building.runs import Run, RunWriter
-from waypost.serving.building.sections import Step, perform
-from waypost.serving.format import Section
+from waypost.serving.building.runs import RunWriter
+from waypost.serving.building.sections import perform
+from waypost.serving.building.tasks import Do, Done, Read, Task
 from waypost.settings import Settings, load_settings
 from waypost.telemetry.logs import configure_logs
-
-
-class Read(msgspec.Struct, frozen=True, tag=True):
-    """Read a part of the store or of a file, and write it to runs in the workplace whose names begin with `name`."""
-
-    part: Part | FilePart
-    name: str
-    memory: int
-
-
-class Do(msgspec.Struct, frozen=True, tag=True):
-    step: Step
-
-
-class Task(msgspec.Struct, frozen=True):
-    place: str
-    work: Read | Do
 
 
 class Counted(msgspec.Struct, frozen=True, tag=True):
     """Places read since the last answer."""
 
     places: int
-
-
-class Done(msgspec.Struct, frozen=True, tag=True):
-    runs: tuple[Run, ...] = ()
-    section: Section | None = None
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
@@ -75,8 +53,8 @@ Answer = Counted | Done | Refused | Impossible
 _task = msgspec.json.Decoder(Task)
 
 
-class Builder:
-    """Does tasks. The store is opened with the first task that needs it, unless it is open already."""
+class PartReader:
+    """Reads parts of the store or of files. The store is opened with its first part, unless it is open already."""
 
     def __init__(self, settings: Settings, stores: Stores | None = None) -> None:
         self._settings = settings
@@ -85,18 +63,6 @@ class Builder:
 
     async def close(self) -> None:
         await self._stack.aclose()
-
-    async def do(self, task: Task, on_count: Callable[[int], None]) -> Done:
-        match task.work:
-            case Do(step):
-                return Done(section=perform(step, Path(task.place)))
-            case Read(part, name, memory):
-                writer = RunWriter(Path(task.place), name, memory)
-                async for batch in self.batches(part):
-                    writer.add(batch)
-                    on_count(len(batch))
-                writer.flush()
-                return Done(runs=tuple(writer.runs))
 
     async def batches(self, part: Part | FilePart) -> AsyncIterator[Sequence[Place]]:
         if isinstance(part, Part):
@@ -109,18 +75,31 @@ class Builder:
                 yield places
 
 
+async def do(task: Task, reader: PartReader, on_count: Callable[[int], None]) -> Done:
+    match task.work:
+        case Do(step):
+            return Done(section=perform(step, Path(task.place)))
+        case Read(part, name, memory):
+            writer = RunWriter(Path(task.place), name, memory)
+            async for batch in reader.batches(part):
+                writer.add(batch)
+                on_count(len(batch))
+            writer.flush()
+            return Done(runs=tuple(writer.runs))
+
+
 async def answer(settings: Settings) -> None:
-    builder = Builder(settings)
+    reader = PartReader(settings)
     try:
         for line in sys.stdin.buffer:
             try:
-                _say(await builder.do(_task.decode(line), lambda places: _say(Counted(places))))
+                _say(await do(_task.decode(line), reader, lambda places: _say(Counted(places))))
             except WaypostError as error:
                 _say(Refused(type(error).__qualname__, str(error), error.next_step))
             except OSError as error:
                 _say(Impossible(error.errno or 0, error.strerror or str(error)))
     finally:
-        await builder.close()
+        await reader.close()
 
 
 def _say(answered: Answer) -> None:

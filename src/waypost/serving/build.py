@@ -1,26 +1,23 @@
-"""Builds a snapshot of all places in the store or in files, in this process or in several."""
+"""Builds a snapshot from parts of a store or of files, in this process or in several."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from waypost.bootstrap.snapshots import file_parts
-from waypost.bootstrap.stores import Stores
-from waypost.importing.licences import licences_of
 from waypost.kernel.clock import utc_now
 from waypost.kernel.cores import available_cores
 from waypost.places.file_part import FilePart
+from waypost.places.place import Place
 from waypost.places.store import Part
-from waypost.roles.kit.build_pool import Builders
-from waypost.roles.kit.build_process import Builder, Do, Read, Task
 from waypost.serving.building.bench import Bench
 from waypost.serving.building.builder import MEMORY, SnapshotBuilder
+from waypost.serving.building.tasks import Do, Done, Read, Task
 from waypost.serving.format import Manifest, Section
 from waypost.serving.shelf import Shelf
-from waypost.settings import Settings
 
 Result = TypeVar("Result")
 OnProgress = Callable[[int], None]
@@ -47,15 +44,10 @@ class Means:
         most = available_cores() if places is None else min(available_cores(), places // _PLACES_A_PROCESS)
         return cls(processes or max(1, most), memory or MEMORY, places)
 
-
-async def build_snapshot(
-    settings: Settings, stores: Stores, on_progress: OnProgress | None = None, means: Means | None = None
-) -> Manifest:
-    """Of what is in the store. Published when it is whole; generations beyond the number to keep go afterwards."""
-    means = means or Means()
-    attribution = {name: licence.sentence for name, licence in (await licences_of(stores.facts)).items()}
-    parts = await stores.places.parts(1 if means.processes == 1 else means.processes * _PARTS_A_PROCESS)
-    return await _Build(settings, means, attribution, on_progress, stores).run(parts)
+    @property
+    def parts(self) -> int:
+        """Into how many parts a store is best cut."""
+        return 1 if self.processes == 1 else self.processes * _PARTS_A_PROCESS
 
 
 def guess_places(files: Sequence[Path]) -> int:
@@ -63,84 +55,80 @@ def guess_places(files: Sequence[Path]) -> int:
     return sum(path.stat().st_size for path in files if path.is_file()) // _BYTES_A_PLACE
 
 
-async def build_from_files(
-    settings: Settings, files: Sequence[Path], on_progress: OnProgress | None = None, means: Means | None = None
-) -> Manifest:
-    """Of what is in files; no store is needed, and nothing is known about whom to name."""
-    means = means or Means()
-    parts = [part for path in files for part in await asyncio.to_thread(file_parts, path, means.processes)]
-    return await _Build(settings, means, {}, on_progress).run(parts)
+class BuildPool(Protocol):
+    """Processes that do tasks: each goes to whoever is free."""
+
+    async def do(self, tasks: Sequence[Task], on_count: Callable[[int], None]) -> list[Done]:
+        """What came of each task, in their order; `on_count` hears how many places were read."""
+        ...
 
 
-class _Build:
-    def __init__(
-        self,
-        settings: Settings,
-        means: Means,
-        attribution: Mapping[str, str],
-        on_progress: OnProgress | None,
-        stores: Stores | None = None,
-    ) -> None:
-        self._settings = settings
-        self._means = means
-        self._attribution = attribution
-        self._on_progress = on_progress
-        self._stores = stores
-        self._read = 0
+@dataclass
+class SnapshotBuild:
+    """One build into a folder of generations. Published when it is whole; those beyond `keep` go afterwards.
+
+    `read` brings the places of a part to this process, and `open_pool` starts so many others.
+    """
+
+    folder: Path
+    keep: int
+    read: Callable[[Part | FilePart], AsyncIterator[Sequence[Place]]]
+    open_pool: Callable[[int], AbstractAsyncContextManager[BuildPool]]
+    means: Means = field(default_factory=Means)
+    attribution: Mapping[str, str] = field(default_factory=dict)
+    on_progress: OnProgress | None = None
+    _counted: int = 0
 
     async def run(self, parts: Sequence[Part | FilePart]) -> Manifest:
-        manifest = await (self._alone(parts) if self._means.processes == 1 else self._together(parts))
-        await asyncio.to_thread(Shelf(self._settings.snapshots).prune, self._settings.serving.keep)
+        manifest = await (self._alone(parts) if self.means.processes == 1 else self._together(parts))
+        await asyncio.to_thread(Shelf(self.folder).prune, self.keep)
         return manifest
 
     async def _alone(self, parts: Sequence[Part | FilePart]) -> Manifest:
-        reader = Builder(self._settings, self._stores)
-        with SnapshotBuilder(
-            self._settings.snapshots, attribution=self._attribution, memory=self._means.memory
-        ) as builder:
+        with SnapshotBuilder(self.folder, attribution=self.attribution, memory=self.means.memory) as builder:
             for part in parts:
-                async for batch in reader.batches(part):
+                async for batch in self.read(part):
                     await _to_its_end(partial(builder.add, batch))
                     self._count(len(batch))
             return await _to_its_end(lambda: builder.publish(utc_now()))
 
     async def _together(self, parts: Sequence[Part | FilePart]) -> Manifest:
-        bench = Bench(self._settings.snapshots, self._attribution)
+        bench = Bench(self.folder, self.attribution)
         try:
             with bench.telling():
                 place = str(await _to_its_end(lambda: bench.place))
-                async with Builders(self._settings, self._means.processes) as builders:
-                    memory = self._means.memory // self._means.processes
+                async with self.open_pool(self.means.processes) as pool:
+                    memory = self.means.memory // self.means.processes
                     reading = [Task(place, Read(part, f"part{at}", memory)) for at, part in enumerate(parts)]
 
                     def on_count(places: int) -> None:
                         self._count(places)
-                        bench.part_read = min(1.0, self._read / (self._means.places or self._read))
+                        bench.part_read = min(1.0, self._counted / (self.means.places or self._counted))
 
-                    for done in await builders.do(reading, on_count):
+                    for done in await pool.do(reading, on_count):
                         bench.runs += done.runs
                     bench.part_read = 1.0
-                    sections = await self._compose(bench, builders)
+                    sections = await self._compose(bench, pool)
                 return await _to_its_end(lambda: bench.publish(sections, utc_now()))
         finally:
             bench.clear()
 
-    async def _compose(self, bench: Bench, builders: Builders) -> tuple[Section, ...]:
-        stages = bench.compose(processes=self._means.processes, memory=self._means.memory)
+    async def _compose(self, bench: Bench, pool: BuildPool) -> tuple[Section, ...]:
+        stages = bench.compose(processes=self.means.processes, memory=self.means.memory)
         place = str(bench.place)
         try:
             steps = next(stages)
             while True:
-                done = await builders.do([Task(place, Do(step)) for step in steps], self._count)
+                done = await pool.do([Task(place, Do(step)) for step in steps], self._count)
                 steps = stages.send([each.section for each in done])
         except StopIteration as end:
             sections: tuple[Section, ...] = end.value
             return sections
 
     def _count(self, places: int) -> None:
-        self._read += places
-        if self._on_progress:
-            self._on_progress(self._read)
+        self._counted += places
+        if self.on_progress:
+            self.on_progress(self._counted)
 
 
 async def _to_its_end(work: Callable[[], Result]) -> Result:

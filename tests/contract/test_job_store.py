@@ -176,6 +176,37 @@ async def test_a_job_that_kills_its_workers_ends_up_dead(job_backend: JobBackend
     assert (job.last_error_code, job.attempts_total) == ("lease-expired", 3)
 
 
+async def test_workers_that_vanish_and_tries_that_fail_are_counted_apart(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1], "one")
+    for _ in range(3):
+        await claim(jobs)
+        await job_backend.age(31)
+    [lease] = await claim(jobs)
+    assert (lease.attempts, lease.failures) == (4, 0)
+    await jobs.fail(lease, FAILURE, retry_in=0, counted={})
+    [lease] = await claim(jobs)
+    assert (lease.attempts, lease.failures) == (5, 1)
+    await jobs.checkpoint(lease, cursor="after:1", counted={})
+    [job] = await jobs.list()
+    assert (job.attempts, job.failures) == (0, 0)
+
+
+async def test_a_job_that_was_given_back_has_not_killed_its_worker(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    await enqueue(jobs, SHARDS[:1], "one")
+    [failed] = await claim(jobs)
+    await jobs.fail(failed, FAILURE, retry_in=0, counted={})
+    for _ in range(3):
+        for _ in range(2):
+            await claim(jobs, max_attempts=3)
+            await job_backend.age(31)
+        [lease] = await claim(jobs, max_attempts=4)
+        await jobs.release(lease, counted={})
+    [lease] = await claim(jobs, max_attempts=3)
+    assert (lease.attempts, lease.failures) == (1, 1)
+
+
 async def test_a_released_job_is_pending_at_once_and_the_attempt_does_not_count(jobs: JobStore) -> None:
     await enqueue(jobs, SHARDS[:1], "one")
     [lease] = await claim(jobs)

@@ -44,6 +44,7 @@ class Known:
     fence: int = 0
     attempts: int = 0
     attempts_total: int = 0
+    failures: int = 0
     cursor: str | None = None
     counted: int = 0
     # in seconds of the model's clock
@@ -61,7 +62,7 @@ class Known:
         self.wanted_by |= groups
         self.cancelled_by -= groups
         if self.status == "cancelled":
-            self.status, self.attempts = "pending", 0
+            self.status, self.attempts, self.failures = "pending", 0, 0
 
     def status_for(self, group: str) -> Status:
         return "cancelled" if group in self.cancelled_by and self.is_unfinished else self.status
@@ -157,7 +158,7 @@ class LeaseProtocol(RuleBasedStateMachine):
             job.status, job.fence, job.lease_until = "leased", lease.fence, self.model.now + LEASE
             job.attempts += 1
             job.attempts_total += 1
-            assert lease.attempts == job.attempts
+            assert (lease.attempts, lease.failures) == (job.attempts, job.failures)
         self.model.highest_fence = max([self.model.highest_fence, *(lease.fence for lease in leases)])
         self.leases += leases
 
@@ -202,7 +203,7 @@ class LeaseProtocol(RuleBasedStateMachine):
         cursor = f"after:{len(self.leases)}"
         if self._changes(lease, lambda: self.jobs.checkpoint(lease, cursor=cursor, counted={"pages": 1})):
             job = self.model.jobs[lease.shard]
-            job.cursor, job.attempts, job.counted = cursor, 0, job.counted + 1
+            job.cursor, job.attempts, job.failures, job.counted = cursor, 0, 0, job.counted + 1
 
     @precondition(lambda self: self.leases)
     @rule(data=st.data(), retry_in=st.sampled_from([None, 0.0, 50.0]))
@@ -210,6 +211,7 @@ class LeaseProtocol(RuleBasedStateMachine):
         lease = data.draw(st.sampled_from(self.leases))
         if self._changes(lease, lambda: self.jobs.fail(lease, FAILURE, retry_in=retry_in, counted={"pages": 1})):
             self._end(lease, "dead" if retry_in is None else "pending", due=self.model.now + (retry_in or 0))
+            self.model.jobs[lease.shard].failures += 1
 
     @precondition(lambda self: self.leases)
     @rule(data=st.data())
@@ -217,8 +219,7 @@ class LeaseProtocol(RuleBasedStateMachine):
         lease = data.draw(st.sampled_from(self.leases))
         if self._changes(lease, lambda: self.jobs.release(lease, counted={"pages": 1})):
             self._end(lease, "pending", due=self.model.now)
-            job = self.model.jobs[lease.shard]
-            job.attempts = max(0, job.attempts - 1)
+            self.model.jobs[lease.shard].attempts = 0
 
     @precondition(lambda self: self.leases)
     @rule(data=st.data())
@@ -243,7 +244,7 @@ class LeaseProtocol(RuleBasedStateMachine):
         dead = [job for job in self.model.jobs.values() if job.status == "dead"]
         assert self.run(self.jobs.revive()) == len(dead)
         for job in dead:
-            job.status, job.attempts, job.due = "pending", 0, self.model.now
+            job.status, job.attempts, job.failures, job.due = "pending", 0, 0, self.model.now
 
     @invariant()
     def the_store_agrees_with_the_model(self) -> None:
@@ -254,7 +255,8 @@ class LeaseProtocol(RuleBasedStateMachine):
         for shard, known in self.model.jobs.items():
             job = found[shard]
             assert (job.status, job.fence, job.cursor) == (known.status, known.fence, known.cursor), shard
-            assert (job.attempts, job.attempts_total) == (known.attempts, known.attempts_total), shard
+            tried = (known.attempts, known.attempts_total, known.failures)
+            assert (job.attempts, job.attempts_total, job.failures) == tried, shard
             assert job.counters.get("pages", 0) == known.counted, shard
         for group in GROUPS:
             members = [job for job in self.model.jobs.values() if group in job.wanted_by | job.cancelled_by]

@@ -95,6 +95,25 @@ async def test_workers_that_were_killed_do_not_use_up_the_attempts_of_their_job(
     assert (await backend.stores.jobs.tally("one")).jobs == {"done": 1}
 
 
+async def test_a_job_that_fails_once_after_killed_workers_is_tried_again(backend: Backend) -> None:
+    tries = 0
+
+    async def handler(held: Held) -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise ProviderUnavailable("it is away")
+        await finish(backend, held.lease)
+
+    await backend.stores.jobs.enqueue([NewJob(SHARDS[0])], group="one")
+    for _ in range(4):
+        await backend.stores.jobs.claim("killed", limit=1, lease=30, max_attempts=100)
+        await backend.age(31)
+    async with worker(backend, handler) as working:
+        await working.run_until_done("one")
+    assert (await backend.stores.jobs.tally("one")).jobs == {"done": 1}
+
+
 async def test_progress_forgives_earlier_attempts(backend: Backend) -> None:
     tries = 0
 

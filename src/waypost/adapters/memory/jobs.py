@@ -73,7 +73,7 @@ class MemoryJobStore:
 
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
         with self._lock:
-            self.jobs[lease.job_id] = replace(self._counted(lease, counted), cursor=cursor, attempts=0)
+            self.jobs[lease.job_id] = replace(self._counted(lease, counted), cursor=cursor, attempts=0, failures=0)
 
     async def complete(self, done: Sequence[Done]) -> set[str]:
         with self._lock:
@@ -101,7 +101,9 @@ class MemoryJobStore:
                 now,
                 not_before=now + timedelta(seconds=retry_in or 0),
             )
-            self._set_error(lease.job_id, failure, now)
+            job = self.jobs[lease.job_id]
+            self.jobs[job.id] = replace(job, failures=job.failures + 1)
+            self._set_error(job.id, failure, now)
 
     async def release(
         self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0, why: Failure | None = None
@@ -110,7 +112,7 @@ class MemoryJobStore:
             now = utc_now()
             self._end(lease, counted, "pending", now, not_before=now + timedelta(seconds=delay))
             job = self.jobs[lease.job_id]
-            self.jobs[job.id] = replace(job, attempts=max(0, job.attempts - 1))
+            self.jobs[job.id] = replace(job, attempts=0)
             if why:
                 self._set_error(job.id, why, now)
 
@@ -135,7 +137,9 @@ class MemoryJobStore:
                 job for job in self.jobs.values() if job.status == "dead" and (shards is None or job.shard in shards)
             ]
             for job in dead:
-                self.jobs[job.id] = replace(job, status="pending", attempts=0, not_before=utc_now(), finished_at=None)
+                self.jobs[job.id] = replace(
+                    job, status="pending", attempts=0, failures=0, not_before=utc_now(), finished_at=None
+                )
             return len(dead)
 
     async def redo(self, shards: Collection[str]) -> int:
@@ -143,7 +147,7 @@ class MemoryJobStore:
             done = [job for job in self.jobs.values() if job.status == "done" and job.shard in shards]
             for job in done:
                 self.jobs[job.id] = replace(
-                    job, status="pending", attempts=0, cursor=None, not_before=utc_now(), finished_at=None
+                    job, status="pending", attempts=0, failures=0, cursor=None, not_before=utc_now(), finished_at=None
                 )
             return len(done)
 
@@ -206,7 +210,7 @@ class MemoryJobStore:
             fresh = _fresh(job, now)
             self.jobs[fresh.id], self._by_shard[job.shard] = fresh, fresh.id
         elif known.status == "cancelled":
-            self.jobs[known.id] = replace(known, status="pending", finished_at=None, attempts=0)
+            self.jobs[known.id] = replace(known, status="pending", finished_at=None, attempts=0, failures=0)
         else:
             return False
         return True
@@ -245,7 +249,7 @@ class MemoryJobStore:
             attempts=job.attempts + 1,
             attempts_total=job.attempts_total + 1,
         )
-        return Lease(job.id, job.shard, leased.fence, leased.attempts, leased.cursor)
+        return Lease(job.id, job.shard, leased.fence, leased.attempts, leased.cursor, leased.failures)
 
     def _is_current(self, lease: Lease) -> bool:
         job = self.jobs.get(lease.job_id)
@@ -286,6 +290,7 @@ def _fresh(job: NewJob, now: datetime) -> Job:
         fence=0,
         attempts=0,
         attempts_total=0,
+        failures=0,
         priority=job.priority,
         not_before=now + timedelta(seconds=job.delay),
         cursor=None,

@@ -137,6 +137,7 @@ def new_document(job: NewJob, now: datetime, groups: Collection[str]) -> Documen
         "fence": 0,
         "attempts": 0,
         "attempts_total": 0,
+        "failures": 0,
         "priority": job.priority,
         "not_before": now + timedelta(seconds=job.delay),
         "cursor": None,
@@ -151,11 +152,12 @@ def new_document(job: NewJob, now: datetime, groups: Collection[str]) -> Documen
     }
 
 
-LEASE_FIELDS = {"shard": 1, "fence": 1, "attempts": 1, "cursor": 1}
+LEASE_FIELDS = {"shard": 1, "fence": 1, "attempts": 1, "cursor": 1, "failures": 1}
 
 
 def to_lease(document: Document) -> Lease:
-    return Lease(document["_id"], document["shard"], int(document["fence"]), document["attempts"], document["cursor"])
+    shard, fence, attempts, cursor, failures = (document[name] for name in LEASE_FIELDS)
+    return Lease(document["_id"], shard, int(fence), attempts, cursor, failures)
 
 
 def to_job(document: Document) -> Job:
@@ -168,6 +170,7 @@ def to_job(document: Document) -> Job:
         fence=int(document["fence"]),
         attempts=document["attempts"],
         attempts_total=document["attempts_total"],
+        failures=document["failures"],
         priority=document["priority"],
         not_before=document["not_before"],
         cursor=document["cursor"],

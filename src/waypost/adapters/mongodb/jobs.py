@@ -115,7 +115,7 @@ class MongoJobStore:
 
     @at_the_border(_QUICK)
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
-        await self.change(lease, counting(counted, cursor=literal(cursor), attempts=0))
+        await self.change(lease, counting(counted, cursor=literal(cursor), attempts=0, failures=0))
 
     @at_the_border(_QUICK)
     async def complete(self, done: Sequence[Done]) -> set[str]:
@@ -152,6 +152,7 @@ class MongoJobStore:
             "dead" if retry_in is None else "pending",
             counted,
             delay=retry_in or 0.0,
+            failures={"$add": ["$failures", 1]},
             **_said(failure),
         )
         await self.change(lease, update)
@@ -160,9 +161,8 @@ class MongoJobStore:
     async def release(
         self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0, why: Failure | None = None
     ) -> None:
-        forgiven = {"$max": [0, {"$subtract": ["$attempts", 1]}]}
         said = _said(why) if why else {}
-        await self.change(lease, ending("pending", counted, delay=delay, attempts=forgiven, **said))
+        await self.change(lease, ending("pending", counted, delay=delay, attempts=0, **said))
 
     @at_the_border(_QUICK)
     async def release_owner(self, owner: str, *, max_attempts: int) -> int:
@@ -180,13 +180,20 @@ class MongoJobStore:
         dead: Document = {"status": "dead"}
         if shards is not None:
             dead["shard"] = {"$in": list(shards)}
-        again = {"status": "pending", "attempts": 0, "not_before": "$$NOW", "finished_at": None}
+        again = {"status": "pending", "attempts": 0, "failures": 0, "not_before": "$$NOW", "finished_at": None}
         return (await self._jobs.update_many(dead, [{"$set": again}])).modified_count
 
     @at_the_border(_LONG)
     async def redo(self, shards: Collection[str]) -> int:
         done: Document = {"status": "done", "shard": {"$in": list(shards)}}
-        again = {"status": "pending", "attempts": 0, "cursor": None, "not_before": "$$NOW", "finished_at": None}
+        again = {
+            "status": "pending",
+            "attempts": 0,
+            "failures": 0,
+            "cursor": None,
+            "not_before": "$$NOW",
+            "finished_at": None,
+        }
         return (await self._jobs.update_many(done, [{"$set": again}])).modified_count
 
     @at_the_border(_LONG)
@@ -262,7 +269,7 @@ class MongoJobStore:
         known = {job["shard"] async for job in self._jobs.find(named, {"_id": 0, "shard": 1}, session=session)}
         added = 0
         if known:
-            again = {"$set": {"status": "pending", "finished_at": None, "attempts": 0}}
+            again = {"$set": {"status": "pending", "finished_at": None, "attempts": 0, "failures": 0}}
             revived = await self._jobs.update_many({**named, "status": "cancelled"}, again, session=session)
             added += revived.modified_count
             for group in groups:

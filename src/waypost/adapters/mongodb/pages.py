@@ -84,7 +84,7 @@ class MongoPageStore:
         An update that changes nothing is no write and holds nothing, so that pages are counted.
         """
         pages = {"$add": [{"$ifNull": ["$pages", 0]}, 1]}
-        update = counting(writing.counted, cursor=literal(cursor), attempts=0, pages=pages)
+        update = counting(writing.counted, cursor=literal(cursor), attempts=0, failures=0, pages=pages)
         now: datetime = (await self._jobs.change(lease, update, session))["now"]
         return now
 

@@ -28,7 +28,7 @@ with cancelled as materialized (
   for no key update
 ),
 again as (
-  update jobs set status = 'pending', finished_at = null, attempts = 0
+  update jobs set status = 'pending', finished_at = null, attempts = 0, failures = 0
   where id = any(array(select id from cancelled))
   returning not_before
 )
@@ -161,11 +161,11 @@ leased as (
       attempts = attempts + 1, attempts_total = attempts_total + 1
   from chosen
   where jobs.id = chosen.id
-  returning jobs.id, jobs.shard, jobs.fence, jobs.attempts, jobs.cursor
+  returning jobs.id, jobs.shard, jobs.fence, jobs.attempts, jobs.cursor, jobs.failures
 )
 select * from leased
 -- Those that were buried took the place of others.
-union all select id, null, null, null, null from buried;
+union all select id, null, null, null, null, null from buried;
 
 -- renew: extend the leases that are still current, except those that somebody is just changing
 update jobs
@@ -187,7 +187,7 @@ where jobs.status || '' = 'leased';
 
 -- checkpoint: progress, after which earlier attempts do not count
 update jobs
-set cursor = $3, attempts = 0,
+set cursor = $3, attempts = 0, failures = 0,
     counters = case when $4::jsonb is null then counters else counters_added(counters, $4::jsonb) end
 where id = $1 and fence = $2 and status = 'leased'
 returning id;
@@ -204,7 +204,7 @@ returning jobs.id;
 with failed as (
   update jobs
   set status = case when $5::float8 is null then 'dead' else 'pending' end,
-      lease_owner = null, lease_until = null,
+      lease_owner = null, lease_until = null, failures = failures + 1,
       not_before = now() + make_interval(secs => coalesce($5::float8, 0)),
       finished_at = case when $5::float8 is null then now() end,
       last_error_code = $3, last_error_message = $4, last_error_at = now(),
@@ -218,7 +218,7 @@ select id, case when $5::float8 <= 0 then pg_notify('waypost_jobs', '') end from
 with released as (
   update jobs
   set status = 'pending', lease_owner = null, lease_until = null,
-      not_before = now() + make_interval(secs => $3::float8), attempts = greatest(0, attempts - 1),
+      not_before = now() + make_interval(secs => $3::float8), attempts = 0,
       last_error_code = coalesce($5::text, last_error_code), last_error_message = coalesce($6::text, last_error_message),
       last_error_at = case when $5::text is null then last_error_at else now() end,
       counters = case when $4::jsonb is null then counters else counters_added(counters, $4::jsonb) end
@@ -257,7 +257,7 @@ where last_value < $1 or not is_called;
 
 -- revive: dead jobs get another chance
 with revived as (
-  update jobs set status = 'pending', attempts = 0, not_before = now(), finished_at = null
+  update jobs set status = 'pending', attempts = 0, failures = 0, not_before = now(), finished_at = null
   where status = 'dead' and ($1::text[] is null or shard = any($1::text[]))
   returning id
 )
@@ -265,7 +265,7 @@ select count(*) as revived, case when count(*) > 0 then pg_notify('waypost_jobs'
 
 -- redo: what was done is done again
 with redone as (
-  update jobs set status = 'pending', attempts = 0, cursor = null, not_before = now(), finished_at = null
+  update jobs set status = 'pending', attempts = 0, failures = 0, cursor = null, not_before = now(), finished_at = null
   where status = 'done' and shard = any($1::text[])
   returning id
 )

@@ -6,7 +6,7 @@ select clock_timestamp() as now;
 
 -- hold_job: move the cursor of a job that is still ours; nobody can claim it from here on
 update jobs
-set cursor = $3, attempts = 0,
+set cursor = $3, attempts = 0, failures = 0,
     counters = case when $4::jsonb is null then counters else counters_added(counters, $4::jsonb) end
 where id = $1 and fence = $2 and status = 'leased'
 returning set_config('idle_in_transaction_session_timeout', '5s', true);

@@ -50,6 +50,7 @@ def to_job(job_id: str, record: Sequence[str]) -> Job:
         fence=int(fields["fence"]),
         attempts=int(fields["attempts"]),
         attempts_total=int(fields["attempts_total"]),
+        failures=int(fields["failures"]),
         priority=int(fields["priority"]),
         not_before=_EPOCH + timedelta(microseconds=int(fields["not_before"])),
         cursor=fields.get("cursor"),

@@ -108,6 +108,7 @@ class SqliteJobStore:
                 end_lease(tx, lease, counted, status="dead", now=now)
             else:
                 end_lease(tx, lease, counted, status="pending", now=now + seconds(retry_in))
+            tx.execute(SQL["count_failure"], {"id": lease.job_id})
             _set_error(tx, lease, failure, now)
 
         await self._database.write(work)
@@ -118,7 +119,7 @@ class SqliteJobStore:
         def work(tx: sqlite3.Connection) -> None:
             now = now_us()
             end_lease(tx, lease, counted, status="pending", now=now + seconds(delay))
-            tx.execute(SQL["forgive_attempt"], {"id": lease.job_id})
+            tx.execute(SQL["forgive_attempts"], {"id": lease.job_id})
             if why:
                 _set_error(tx, lease, why, now)
 
@@ -231,7 +232,7 @@ def _claimable(tx: sqlite3.Connection, now: int, limit: int, group: str | None) 
 
 def _lease(tx: sqlite3.Connection, job_id: str, owner: str, until: int, fence: int) -> Lease:
     row = tx.execute(SQL["lease"], {"owner": owner, "until": until, "fence": fence, "id": job_id}).fetchone()
-    return Lease(job_id, row["shard"], fence, row["attempts"], row["cursor"])
+    return Lease(job_id, row["shard"], fence, row["attempts"], row["cursor"], row["failures"])
 
 
 def _to_job(row: sqlite3.Row) -> Job:
@@ -244,6 +245,7 @@ def _to_job(row: sqlite3.Row) -> Job:
         fence=row["fence"],
         attempts=row["attempts"],
         attempts_total=row["attempts_total"],
+        failures=row["failures"],
         priority=row["priority"],
         not_before=from_us(row["not_before"]),
         cursor=row["cursor"],

@@ -1,7 +1,7 @@
 -- add: a job for a shard, unless there is one; a cancelled one is wanted again
 insert into jobs (id, shard, status, priority, not_before, created_at)
 values (:id, :shard, 'pending', :priority, :not_before, :now)
-on conflict (shard) do update set status = 'pending', finished_at = null, attempts = 0 where status = 'cancelled';
+on conflict (shard) do update set status = 'pending', finished_at = null, attempts = 0, failures = 0 where status = 'cancelled';
 
 -- join_group: the group waits for the job from here on, also when it had cancelled
 insert into job_groups (group_id, job_id, counters_before)
@@ -63,7 +63,7 @@ update jobs
 set status = 'leased', lease_owner = :owner, lease_until = :until, fence = :fence,
     attempts = attempts + 1, attempts_total = attempts_total + 1
 where id = :id
-returning shard, attempts, cursor;
+returning shard, attempts, cursor, failures;
 
 -- renew: extend a lease that is still current
 update jobs set lease_until = :until where id = :id and fence = :fence and status = 'leased';
@@ -79,25 +79,28 @@ update jobs
 set status = :status, lease_owner = null, lease_until = null, not_before = :not_before, finished_at = :finished_at
 where id = :id;
 
+-- count_failure: a try that failed
+update jobs set failures = failures + 1 where id = :id;
+
 -- set_error: why the last try failed
 update jobs set last_error_code = :code, last_error_message = :message, last_error_at = :now where id = :id;
 
--- forgive_attempt: a job that was given back has not failed
-update jobs set attempts = max(0, attempts - 1) where id = :id;
+-- forgive_attempts: a job that was given back has not failed, and its worker has not vanished
+update jobs set attempts = 0 where id = :id;
 
 -- move_cursor: progress, after which earlier attempts do not count
-update jobs set cursor = :cursor, attempts = 0 where id = :id;
+update jobs set cursor = :cursor, attempts = 0, failures = 0 where id = :id;
 
 -- release_owner: what a dead worker of that name left behind
 update jobs set status = 'pending', lease_owner = null, lease_until = null
 where status = 'leased' and lease_owner = :owner;
 
 -- revive: dead jobs get another chance
-update jobs set status = 'pending', attempts = 0, not_before = :now, finished_at = null
+update jobs set status = 'pending', attempts = 0, failures = 0, not_before = :now, finished_at = null
 where status = 'dead' and (:shards is null or shard in (select value from json_each(:shards)));
 
 -- redo: what was done is done again
-update jobs set status = 'pending', attempts = 0, cursor = null, not_before = :now, finished_at = null
+update jobs set status = 'pending', attempts = 0, failures = 0, cursor = null, not_before = :now, finished_at = null
 where status = 'done' and shard in (select value from json_each(:shards));
 
 -- prune: some of the jobs that ended like this long ago

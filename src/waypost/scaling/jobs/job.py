@@ -48,6 +48,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     fence: int
     attempts: int
     attempts_total: int
+    failures: int
     priority: int
     not_before: datetime
     cursor: str | None
@@ -60,13 +61,16 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """What a claim returns. `attempts` counts this claim, and starts again after progress."""
+    """What a claim returns. `attempts` counts this claim, and `failures` those before it that failed; both start again
+    after progress.
+    """
 
     job_id: str
     shard: str
     fence: int
     attempts: int
     cursor: str | None
+    failures: int = 0
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -134,7 +138,7 @@ class Held:
 
     def progressed(self, cursor: str | None) -> None:
         """A commit went through: what was counted is written down, and earlier attempts are forgiven."""
-        self.lease = msgspec.structs.replace(self.lease, cursor=cursor, attempts=0)
+        self.lease = msgspec.structs.replace(self.lease, cursor=cursor, attempts=0, failures=0)
         self.counted.clear()
         if self._on_progress:
             self._on_progress()

@@ -30,7 +30,10 @@ class JobsSettings:
         explain="how long ended jobs, rejected records and remembered answers are kept; for ever when empty",
     )
     max_attempts: int = setting(
-        "jobs.max_attempts", "5", parse=parse_count(1, 1000), explain="tries without progress before a job goes dead"
+        "jobs.max_attempts",
+        "5",
+        parse=parse_count(1, 1000),
+        explain="tries that fail without progress before a job goes dead",
     )
     # Workers are killed for many reasons, most of which are not the job's.
     max_vanished: int = setting(

@@ -248,8 +248,10 @@ class Worker:
                 return await self._fail(held, _defect(error))
 
     async def _fail(self, held: Held, error: WaypostError) -> str:
-        retry = isinstance(error, TransientError) and held.lease.attempts < self._settings.max_attempts
-        delay = full_jitter(held.lease.attempts + 1, base=_RETRY_BASE, cap=_RETRY_CAP, rng=self._rng) if retry else None
+        # Workers that vanished with it are not counted: they say nothing about why it failed.
+        failures = held.lease.failures + 1
+        retry = isinstance(error, TransientError) and failures < self._settings.max_attempts
+        delay = full_jitter(failures + 1, base=_RETRY_BASE, cap=_RETRY_CAP, rng=self._rng) if retry else None
         log.warning("job failed", shard=held.lease.shard, error=error.slug, message=str(error), retry_in=delay)
         held.counted["retries"] += retry
         try:

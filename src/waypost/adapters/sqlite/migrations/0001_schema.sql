@@ -22,6 +22,7 @@ create table jobs (
   fence integer not null default 0,
   attempts integer not null default 0,
   attempts_total integer not null default 0,
+  failures integer not null default 0,
   priority integer not null default 0,
   not_before integer not null,
   cursor text,

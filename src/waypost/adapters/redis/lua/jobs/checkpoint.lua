@@ -12,7 +12,7 @@ if not job then
   return 0
 end
 count(job, cjson.decode(ARGV[3]))
-redis.call('HSET', job.key, 'attempts', 0)
+redis.call('HSET', job.key, 'attempts', 0, 'failures', 0)
 if ARGV[4] then
   redis.call('HSET', job.key, 'cursor', ARGV[4])
 else

@@ -6,7 +6,7 @@
 -- ARGV[3]  length of the lease, in µs
 -- ARGV[4]  after how many attempts without progress an expired job goes dead
 -- ARGV[5]  pool: '' or ':' and the name of a group
--- returns  a list of {id, shard, fence, attempts, cursor or nil}
+-- returns  a list of {id, shard, fence, attempts, cursor or nil, failures}
 
 local owner, limit, pool = ARGV[1], tonumber(ARGV[2]), ARGV[5]
 local lease_until, max_attempts = now + tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -63,7 +63,7 @@ for number, job in ipairs(chosen) do
   local fence = fences + number
   move(job, 'leased', lease_until, 'owner', owner, 'fence', fence, 'attempts', job.attempts + 1, 'attempts_total',
     job.attempts_total + 1)
-  leases[number] = { job.id, job.shard, fence, job.attempts + 1, job.cursor }
+  leases[number] = { job.id, job.shard, fence, job.attempts + 1, job.cursor, job.failures }
 end
 settle()
 return leases

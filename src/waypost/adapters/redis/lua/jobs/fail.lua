@@ -15,6 +15,7 @@ if not job then
 end
 count(job, cjson.decode(ARGV[3]))
 local status = ARGV[6] and 'pending' or 'dead'
-move(job, status, now + tonumber(ARGV[6] or 0), 'error_code', ARGV[4], 'error_message', ARGV[5], 'error_at', text(now))
+move(job, status, now + tonumber(ARGV[6] or 0), 'failures', job.failures + 1, 'error_code', ARGV[4], 'error_message',
+  ARGV[5], 'error_at', text(now))
 settle()
 return 1

@@ -81,7 +81,7 @@ end
 
 local function find(id)
   local found = redis.call('HMGET', key('job:', id), 'status', 'shard', 'priority', 'fence', 'attempts',
-    'attempts_total', 'cursor', 'owner', 'not_before', 'lease_until', 'groups', 'cancelled_by')
+    'attempts_total', 'cursor', 'owner', 'not_before', 'lease_until', 'groups', 'cancelled_by', 'failures')
   if not found[1] then
     return nil
   end
@@ -95,6 +95,7 @@ local function find(id)
     fence = tonumber(found[4]),
     attempts = tonumber(found[5]),
     attempts_total = tonumber(found[6]),
+    failures = tonumber(found[13]),
     cursor = found[7],
     owner = found[8],
     not_before = tonumber(found[9]),
@@ -279,7 +280,8 @@ local function add(new, groups)
   }
   local due = now + new.delay
   redis.call('HSET', job.key, 'shard', new.shard, 'status', 'pending', 'priority', job.priority, 'not_before',
-    text(due), 'created_at', text(now), 'fence', 0, 'attempts', 0, 'attempts_total', 0)
+    text(due), 'created_at', text(now), 'fence', 0, 'attempts', 0, 'attempts_total', 0,
+    'failures', 0)
   if #groups > 0 then
     redis.call('HSET', job.key, 'groups', cjson.encode(groups))
   end
@@ -304,7 +306,7 @@ local function want(new, groups)
   if job.status ~= 'cancelled' then
     return 0
   end
-  move(job, 'pending', job.not_before, 'attempts', 0)
+  move(job, 'pending', job.not_before, 'attempts', 0, 'failures', 0)
   return 1
 end
 

@@ -1,4 +1,4 @@
--- Leased → pending after a while; the attempt does not count.
+-- Leased → pending after a while; attempts do not count, because their worker has not vanished.
 --
 -- KEYS[1]  the root
 -- ARGV[1]  id
@@ -18,6 +18,6 @@ local said = {}
 if ARGV[5] then
   said = { 'error_code', ARGV[5], 'error_message', ARGV[6], 'error_at', text(now) }
 end
-move(job, 'pending', now + tonumber(ARGV[4]), 'attempts', math.max(0, job.attempts - 1), unpack(said))
+move(job, 'pending', now + tonumber(ARGV[4]), 'attempts', 0, unpack(said))
 settle()
 return 1

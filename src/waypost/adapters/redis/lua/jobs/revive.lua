@@ -12,7 +12,7 @@ for _, id in ipairs(cjson.decode(ARGV[1])) do
     if job.status == 'done' then
       redis.call('HDEL', job.key, 'cursor')
     end
-    move(job, 'pending', now, 'attempts', 0)
+    move(job, 'pending', now, 'attempts', 0, 'failures', 0)
     revived = revived + 1
   end
 end

@@ -86,6 +86,12 @@ bench-import: ## measure imports beside dlt and a bare loop, into PostgreSQL and
 	@tools/install-bench
 	@PYTHONPATH=tests $(BIN)/python -m bench.importing $(if $(BENCH_FULL),--full) $(ARGS)
 
+.PHONY: bench-large
+bench-large: ## import and refresh five million places from a file, in each store (ARGS="--store sqlite --places 1000000")
+	@tools/install-system $(TEST_PACKAGES)
+	@tools/install-python requirements-dev.lock
+	@PYTHONPATH=tests $(BIN)/python -m bench.importing.large $(ARGS)
+
 .PHONY: bench-places
 bench-places: ## measure places served beside tipg, pygeoapi, SQLite and nginx (BENCH_FULL=1: also ten million places)
 	@tools/install-system $(TEST_PACKAGES) postgresql-15-postgis-3

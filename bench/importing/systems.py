@@ -15,7 +15,7 @@ _ROOT = Path(__file__).parents[2]
 _BENCH_PYTHON = str(_ROOT / ".venv-bench/bin/python")
 
 
-def _plain_environ() -> dict[str, str]:
+def plain_environ() -> dict[str, str]:
     """Nothing of the settings of whoever runs this."""
     left_out = ("WAYPOST_", "PYTHONPATH", "DLT_")
     return {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
@@ -44,7 +44,7 @@ class Waypost:
 
     def _own(self, store: Store) -> dict[str, str]:
         own = {"WAYPOST_STORE": store.url, "WAYPOST_DATA": str(store.folder), "WAYPOST_LOG_LEVEL": "warning"}
-        return _plain_environ() | own
+        return plain_environ() | own
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Program:
         return [self.python, "-m", self.module, *given]
 
     def environ(self, _provider: Provider, store: Store) -> dict[str, str]:
-        return _plain_environ() | {"PYTHONPATH": str(_ROOT), "DLT_DATA_DIR": str(store.folder), **self.settings}
+        return plain_environ() | {"PYTHONPATH": str(_ROOT), "DLT_DATA_DIR": str(store.folder), **self.settings}
 
     def places(self, report: dict[str, Any]) -> int:
         return int(report["places"])

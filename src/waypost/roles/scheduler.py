@@ -11,17 +11,16 @@ from waypost.bootstrap.stores import Stores, open_stores
 from waypost.importing.pages import PageStore
 from waypost.importing.reminding import remind
 from waypost.importing.schedules import FullSchedule, WindowsSchedule
+from waypost.importing.start import remember_provider
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import to_text
 from waypost.kernel.errors import AskedWrongly, StoreTrouble
 from waypost.kernel.tasks import end
 from waypost.roles.kit.health_port import health_port
 from waypost.roles.kit.loop import Stop
-from waypost.roles.reminding import keep_reminding
-from waypost.roles.retention import keep_forgetting
+from waypost.roles.kit.upkeep import upkeep
 from waypost.roles.schedules import Book, configured
-from waypost.roles.serve import background, store_probe
-from waypost.roles.starting import remember_provider
+from waypost.roles.serve import store_probe
 from waypost.scaling.facts import Facts
 from waypost.scaling.jobs.job import NewJob
 from waypost.scaling.jobs.store import JobStore
@@ -138,8 +137,7 @@ async def run_scheduler(settings: Settings, stop: Stop, on_start: OnStart) -> No
         await _check_sources(settings, stores)
         rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
         scheduler = Scheduler(schedules, stores.facts, stores.jobs, stores.pages.now, rng, stores.pages)
-        await stack.enter_async_context(background(keep_reminding(settings, stores)))
-        await stack.enter_async_context(background(keep_forgetting(settings, stores)))
+        await stack.enter_async_context(upkeep(settings, stores))
         running = asyncio.create_task(scheduler.run())
         stopping = asyncio.create_task(stop.wait())
         on_start()
@@ -161,7 +159,7 @@ async def _check_sources(settings: Settings, stores: Stores) -> None:
                         f"the source {source.name} has shards of its own, which a schedule cannot name",
                         next_step=f"run it by cron or a timer: waypost import run --source {source.name}",
                     )
-                await remember_provider(stores, source)
+                await remember_provider(stores.facts, source)
 
 
 def _imports(schedule: Schedule) -> bool:

@@ -219,7 +219,7 @@ async def start(backend: Backend) -> str:
 async def look_after_imports(backend: Backend) -> None:
     stores = backend.stores
     await remind_imports(
-        lambda name: open_source(name, backend.settings),
+        partial(open_source, settings=backend.settings),
         imports=stores.imports,
         jobs=stores.jobs,
         pages=stores.pages,

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import Stores
@@ -18,7 +19,7 @@ async def upkeep(settings: Settings, stores: Stores) -> AsyncIterator[None]:
     # Beside their places, no jobs are lost.
     if settings.storage.jobs:
         reminding = keep_reminding(
-            lambda name: open_source(name, settings),
+            partial(open_source, settings=settings),
             imports=stores.imports,
             jobs=stores.jobs,
             pages=stores.pages,

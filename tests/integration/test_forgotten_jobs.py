@@ -30,10 +30,10 @@ from waypost.kernel.clock import utc_now
 from waypost.places.licence import Licence
 from waypost.roles.kit.loop import Stop
 from waypost.roles.kit.workforce import make_importer
-from waypost.roles.scheduler import Scheduler
-from waypost.roles.schedules import Book
 from waypost.scaling.jobs.job import Done, Lease, NewJob
 from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.schedules.book import Book
+from waypost.scaling.schedules.scheduler import Scheduler
 
 pytestmark = pytest.mark.anyio
 
@@ -106,7 +106,8 @@ class Clockwork:
         stores = backend.stores
         self._book = Book(stores.facts)
         rng = random.Random(1)
-        self._scheduler = Scheduler({"hourly": HOURLY}, stores.facts, stores.jobs, self._clock, rng, stores.pages)
+        reminding = partial(remind, stores.jobs, stores.pages)
+        self._scheduler = Scheduler({"hourly": HOURLY}, self._book, stores.jobs, self._clock, rng, reminding)
 
     async def _clock(self) -> datetime:
         return self.now

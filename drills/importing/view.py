@@ -13,8 +13,8 @@ import msgspec
 
 from waypost.bootstrap.stores import Stores, open_stores
 from waypost.importing.cuts import IdRange
+from waypost.importing.inspect import report_of
 from waypost.kernel.errors import StoreTrouble
-from waypost.roles.imports import report_of
 from waypost.scaling.jobs.job import Job, Tally
 from waypost.scaling.jobs.shards import ShardKey
 from waypost.settings import Settings, load_settings
@@ -72,7 +72,8 @@ class View:
 
     async def report(self, import_id: str) -> Mapping[str, Any]:
         """As `waypost import report --json` prints it."""
-        found: Mapping[str, Any] = msgspec.to_builtins(await _patiently(lambda: report_of(self.stores, import_id)))
+        imports, jobs = self.stores.imports, self.stores.jobs
+        found: Mapping[str, Any] = msgspec.to_builtins(await _patiently(lambda: report_of(imports, jobs, import_id)))
         return found
 
     async def is_blocked(self) -> bool:

@@ -7,9 +7,9 @@ import pytest
 from support.places import writing
 from support.stores import Backend
 from waypost.importing.imports import Import, Rejected, standing
+from waypost.importing.prune import prune
 from waypost.importing.source import Page, Reject, Scope
 from waypost.kernel.ids import new_id
-from waypost.roles.chores import prune
 from waypost.scaling.jobs.job import NewJob, Tally
 
 pytestmark = pytest.mark.anyio
@@ -92,8 +92,8 @@ async def test_rejected_records_are_shown_for_the_shards_that_had_them(backend: 
 async def test_rejected_records_are_forgotten_with_jobs_of_their_age(backend: Backend) -> None:
     shard = "ocm/country:DE/full:2026-02-21"
     await reject(backend, shard, Reject(b"{}", "no position", "ocm:2"))
-    assert await prune(backend.stores, older_than=3600) == 0
+    assert await prune(backend.stores.imports, backend.stores.jobs, older_than=3600) == 0
     assert await backend.stores.imports.rejects([shard], 20)
     # A moment ago is before the moment that has yet to come.
-    assert await prune(backend.stores, older_than=-60) == 1
+    assert await prune(backend.stores.imports, backend.stores.jobs, older_than=-60) == 1
     assert await backend.stores.imports.rejects([shard], 20) == []

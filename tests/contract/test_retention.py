@@ -11,10 +11,9 @@ from support.stores import BACKENDS, Backend, open_backend
 from waypost.importing.cuts import IdRange
 from waypost.importing.imports import Import
 from waypost.importing.pages import Writing
-from waypost.importing.retention import forget_all, forget_shards
+from waypost.importing.prune import forget_all, forget_shards, prune
 from waypost.importing.source import Extent, Page, Scope
-from waypost.roles.chores import prune
-from waypost.roles.retention import forget_old
+from waypost.roles.kit.upkeep import retention
 from waypost.scaling.jobs.job import Done, Lease, LeaseLost, NewJob
 
 pytestmark = pytest.mark.anyio
@@ -66,7 +65,7 @@ async def test_a_shard_whose_job_is_forgotten_is_forgotten_too_but_never_the_hig
     leases = await import_all(apart)
     await apart.stores.jobs.complete([Done(lease) for lease in leases])
     highest = max(leases, key=lambda lease: lease.fence)
-    assert await prune(apart.stores, older_than=-60) == 3
+    assert await prune(apart.stores.imports, apart.stores.jobs, older_than=-60) == 3
     assert await known(apart) == [highest.shard]
     # As it was, nobody with an older fence can write; and new ones are above it.
     with pytest.raises(LeaseLost):
@@ -142,7 +141,7 @@ async def test_how_an_import_ended_is_known_after_its_jobs_are_pruned(backend: B
     await backend.stores.imports.start(started)
     await backend.stores.jobs.enqueue([NewJob(SHARDS[0])], group=started.id)
     await backend.stores.jobs.complete([Done(lease) for lease in await claim(backend)])
-    assert await prune(backend.stores, older_than=-60) == 1
+    assert await prune(backend.stores.imports, backend.stores.jobs, older_than=-60) == 1
     found = await backend.stores.imports.get(started.id)
     assert found
     assert found.status == "done"
@@ -150,8 +149,8 @@ async def test_how_an_import_ended_is_known_after_its_jobs_are_pruned(backend: B
 
 async def test_it_is_done_by_one_of_all_that_share_the_store_once_an_hour(backend: Backend) -> None:
     stores = backend.stores
-    await forget_old(backend.settings, stores)
+    await retention(backend.settings, stores).forget_old()
     noted = await stores.facts.get("forgot-at")
     assert noted
-    await forget_old(backend.settings, stores)
+    await retention(backend.settings, stores).forget_old()
     assert await stores.facts.get("forgot-at") == noted

@@ -9,8 +9,8 @@ import pytest
 from support.told_provider import Told, http, provider
 from waypost.bootstrap.budgets import open_budget
 from waypost.bootstrap.sources import open_source
+from waypost.importing import check_provider as checking
 from waypost.importing.source import AccessDenied, ProviderRefused, ProviderUnavailable
-from waypost.roles import checking
 from waypost.settings import load_settings
 
 FINE = http([])

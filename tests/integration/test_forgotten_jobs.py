@@ -16,23 +16,24 @@ from support.servers.redis import answers, command
 from support.servers.sharing import free_port
 from support.stores import BACKENDS, Backend, open_backend
 from support.waiting import until
+from waypost.bootstrap.budgets import open_budget
 from waypost.bootstrap.sources import open_source
 from waypost.importing.base import BaseSource
 from waypost.importing.imports import Import
+from waypost.importing.inspect import standing_of
 from waypost.importing.pages import PageStore
-from waypost.importing.reminding import remind
+from waypost.importing.plan import plan_import
+from waypost.importing.reminding import remind, remind_imports
 from waypost.importing.schedules import WindowsSchedule
 from waypost.importing.source import Page, Scope
 from waypost.kernel.clock import utc_now
 from waypost.places.licence import Licence
-from waypost.roles.importer import Importer
-from waypost.roles.imports import standing_of
 from waypost.roles.kit.loop import Stop
-from waypost.roles.reminding import remind_imports
-from waypost.roles.scheduler import Scheduler
-from waypost.roles.schedules import Book
+from waypost.roles.kit.workforce import make_importer
 from waypost.scaling.jobs.job import Done, Lease, NewJob
 from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.schedules.book import Book
+from waypost.scaling.schedules.scheduler import Scheduler
 
 pytestmark = pytest.mark.anyio
 
@@ -105,7 +106,8 @@ class Clockwork:
         stores = backend.stores
         self._book = Book(stores.facts)
         rng = random.Random(1)
-        self._scheduler = Scheduler({"hourly": HOURLY}, stores.facts, stores.jobs, self._clock, rng, stores.pages)
+        reminding = partial(remind, stores.jobs, stores.pages)
+        self._scheduler = Scheduler({"hourly": HOURLY}, self._book, stores.jobs, self._clock, rng, reminding)
 
     async def _clock(self) -> datetime:
         return self.now
@@ -215,6 +217,17 @@ async def start(backend: Backend) -> str:
     return started.id
 
 
+async def look_after_imports(backend: Backend) -> None:
+    stores = backend.stores
+    await remind_imports(
+        partial(open_source, settings=backend.settings),
+        imports=stores.imports,
+        jobs=stores.jobs,
+        pages=stores.pages,
+        retention=backend.settings.jobs.retention,
+    )
+
+
 @pytest.mark.parametrize("ready", [0, 1, 2])
 async def test_an_import_that_was_started_before_a_flush_ends_done(
     backend: Backend, redis_url: str, ready: int
@@ -222,19 +235,19 @@ async def test_an_import_that_was_started_before_a_flush_ends_done(
     import_id = await start(backend)
     asked = [lease.shard for lease in await claim(backend, ready) if await work(backend, lease)] if ready else []
     flush(redis_url)
-    assert (await standing_of(backend.stores, import_id)).status == "running"
-    await remind_imports(backend.settings, backend.stores)
+    assert (await standing_of(backend.stores.imports, backend.stores.jobs, import_id)).status == "running"
+    await look_after_imports(backend)
     asked += await work_on_all(backend)
-    await remind_imports(backend.settings, backend.stores)
+    await look_after_imports(backend)
     assert len(set(asked)) == len(asked) == 2
-    assert (await standing_of(backend.stores, import_id)).status == "done"
+    assert (await standing_of(backend.stores.imports, backend.stores.jobs, import_id)).status == "done"
 
 
 async def test_an_import_that_was_cancelled_is_not_brought_back(backend: Backend, redis_url: str) -> None:
     import_id = await start(backend)
     await backend.stores.imports.finish(import_id, "cancelled")
     flush(redis_url)
-    await remind_imports(backend.settings, backend.stores)
+    await look_after_imports(backend)
     assert await backend.stores.jobs.list() == []
 
 
@@ -262,8 +275,10 @@ class Unlucky(BaseSource):
 async def test_an_import_that_runs_through_a_flush_brings_all_and_ends_done(tmp_path: Path, redis_url: str) -> None:
     async with open_backend("sqlite", tmp_path, {"jobs": redis_url, "jobs.concurrency": "1"}) as backend:
         source = Unlucky(redis_url)
-        importer = Importer(backend.settings, backend.stores, source, owner="me")
-        report = await importer.run(Scope(("DE", "FR", "NL")), Stop(), lambda _progress: None)
+        planned = plan_import(source, Scope(("DE", "FR", "NL")), import_id="import-1", now=utc_now())
+        async with open_budget(backend.settings) as budget:
+            importer = make_importer(backend.settings, backend.stores, source, budget, owner="me")
+            report = await importer.run(planned, Stop(), lambda _progress: None)
         assert len(set(source.asked)) == len(source.asked) == 3
         assert await backend.stores.places.count() == 3
-        assert (await standing_of(backend.stores, report.id)).status == "done"
+        assert (await standing_of(backend.stores.imports, backend.stores.jobs, report.id)).status == "done"

@@ -16,13 +16,14 @@ from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.importing.windows import Window
 from waypost.kernel.configuration import SettingError
 from waypost.kernel.errors import StoreTrouble
-from waypost.roles.scheduler import Scheduler
-from waypost.roles.schedules import Book
-from waypost.scaling.chores import PruneSchedule, SnapshotSchedule
+from waypost.scaling.chores import PruneSchedule
 from waypost.scaling.jobs.job import NewJob
 from waypost.scaling.jobs.shards import ShardKey
 from waypost.scaling.jobs.store import JobStore
-from waypost.scaling.schedules import Coverage, Schedule, due, last_line, next_due
+from waypost.scaling.schedules.arithmetic import Coverage, Schedule, due, last_line, next_due
+from waypost.scaling.schedules.book import Book
+from waypost.scaling.schedules.scheduler import Scheduler
+from waypost.serving.schedules import SnapshotSchedule
 from waypost.settings import Settings, load_settings
 
 Result = TypeVar("Result")
@@ -179,7 +180,7 @@ class World:
         return len(new)
 
     def scheduler(self) -> Scheduler:
-        return Scheduler(ALL, self, cast("JobStore", self), self.clock, NoJitter())
+        return Scheduler(ALL, Book(self), cast("JobStore", self), self.clock, NoJitter())
 
     def look(self) -> Coroutine[Any, Any, float]:
         return self.scheduler().look()
@@ -294,7 +295,7 @@ async def test_a_store_in_trouble_is_waited_for() -> None:
         looked.set()
         return world.now
 
-    scheduler = Scheduler({}, world, cast("JobStore", world), clock, NoJitter())
+    scheduler = Scheduler({}, Book(world), cast("JobStore", world), clock, NoJitter())
     running = asyncio.create_task(scheduler.run())
     await asyncio.wait({running, asyncio.create_task(looked.wait())}, return_when=asyncio.FIRST_COMPLETED)
     assert not running.done()

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from waypost.adapters.sources.kinds import Kind, kinds, make_source
+from waypost.adapters.sources.kinds import kinds, make_source
 from waypost.adapters.sources.ocm.source import OcmSource
-from waypost.importing.definitions import Definition, SourceContext
+from waypost.importing.definitions import Definition, SourceContext, SourceKind
 from waypost.importing.source import Source
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.suggesting import did_you_mean
@@ -42,7 +42,7 @@ def _make_source(name: str, settings: Settings) -> Source:
     return make_source(definition, context)
 
 
-def source_kinds() -> list[Kind]:
+def source_kinds() -> list[SourceKind]:
     """What a file of a source may be of, with the packages that bring it."""
     return kinds()
 

@@ -1,9 +1,18 @@
 """The verb `waypost import plan`."""
 
+import asyncio
+from typing import TYPE_CHECKING
+
 import click
 
 from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
 from waypost.cli.import_scope import ReadScope, with_scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from waypost.importing.plan import Plan
+    from waypost.scaling.ratelimit.limits import Limit
 
 
 @click.command(
@@ -23,12 +32,19 @@ def plan(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
     A line a shard, then their count, and the fewest requests and seconds that they take within the budget if nothing
     of it is done yet. A time is covered with whole hours, days and months in UTC, the largest that fit.
     """
-    from waypost.roles.importer import IMPORT_ID
-    from waypost.roles.importer import plan as plan_import
-    from waypost.roles.kit.loop import run as run_role
+    from waypost.bootstrap.sources import open_source
+    from waypost.importing.plan import IMPORT_ID, describe, limits_of, plan_import
+    from waypost.kernel.clock import utc_now
 
     settings, scope = load({"source": source}), read()
-    (planned, limits), _ = run_role(lambda _stop: plan_import(settings, source, scope))
+
+    async def look() -> "tuple[Plan, Sequence[Limit]]":
+        async with open_source(source, settings) as opened:
+            limits = limits_of(opened, settings.budget.limits)
+            shards = plan_import(opened, scope, import_id=IMPORT_ID, now=utc_now()).shards
+            return describe(opened.name, shards, limits), limits
+
+    planned, limits = asyncio.run(look())
     if as_json:
         print_json(planned)
         return

@@ -13,11 +13,11 @@ from waypost.cli.import_view import print_ended
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from waypost.bootstrap.stores import Stores
     from waypost.importing.imports import Report
+    from waypost.importing.plan import PlannedImport
     from waypost.importing.source import Scope, Source
+    from waypost.importing.start import Started
     from waypost.roles.kit.loop import Stop
-    from waypost.roles.starting import Started
     from waypost.settings import Settings
 
 
@@ -39,13 +39,26 @@ def start(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
     not asked for again, unless with --refresh.
     """
     from waypost.bootstrap.budgets import open_budget
-    from waypost.roles.starting import start_import
+    from waypost.bootstrap.stores import open_stores
+    from waypost.importing.start import start_import
 
     settings, scope = load({"source": source}), read()
 
     async def work() -> "Started":
-        async with _prepared(settings, source, scope) as (stores, opened), open_budget(settings) as budget:
-            return await start_import(settings, stores, opened, budget, scope)
+        async with (
+            _planned(settings, source, scope) as (planned, opened),
+            open_stores(settings) as stores,
+            open_budget(settings) as budget,
+        ):
+            return await start_import(
+                planned,
+                opened,
+                budget,
+                imports=stores.imports,
+                jobs=stores.jobs,
+                facts=stores.facts,
+                max_wait=settings.budget.max_wait,
+            )
 
     started = asyncio.run(work())
     if as_json:
@@ -83,14 +96,21 @@ def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_j
     settings, scope = load({"source": source}), read()
 
     async def work(stop: "Stop") -> "Report":
+        from waypost.bootstrap.budgets import open_budget
+        from waypost.bootstrap.stores import open_stores
         from waypost.kernel.cores import available_cores
-        from waypost.roles.importer import Importer, worker_name
+        from waypost.roles.kit.workforce import make_importer
+        from waypost.scaling.jobs.worker import worker_name
 
-        async with _prepared(settings, source, scope) as (stores, opened):
+        async with (
+            _planned(settings, source, scope) as (planned, opened),
+            open_stores(settings) as stores,
+            open_budget(settings) as budget,
+        ):
             crew = processes or available_cores()
-            importer = Importer(settings, stores, opened, owner=worker_name(), processes=crew)
+            importer = make_importer(settings, stores, opened, budget, owner=worker_name(), processes=crew)
             with importing("import", as_json=as_json) as on_progress:
-                return await importer.run(scope, stop, on_progress)
+                return await importer.run(planned, stop, on_progress)
 
     report, stop = run_role(work)
     if as_json:
@@ -108,14 +128,12 @@ def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_j
 
 
 @asynccontextmanager
-async def _prepared(settings: "Settings", name: str, scope: "Scope") -> "AsyncIterator[tuple[Stores, Source]]":
+async def _planned(settings: "Settings", name: str, scope: "Scope") -> "AsyncIterator[tuple[PlannedImport, Source]]":
+    """Before a store is opened, so that someone who asks wrongly finds no data folder afterwards."""
     from waypost.bootstrap.sources import open_source
-    from waypost.bootstrap.stores import open_stores
+    from waypost.importing.plan import plan_import
     from waypost.kernel.clock import utc_now
-    from waypost.roles.importer import IMPORT_ID
+    from waypost.kernel.ids import new_id
 
     async with open_source(name, settings) as source:
-        # Once before a store is made, so that who asked wrongly finds no folder afterwards.
-        source.plan(scope, utc_now().date(), IMPORT_ID)
-        async with open_stores(settings) as stores:
-            yield stores, source
+        yield plan_import(source, scope, import_id=str(new_id()), now=utc_now()), source

@@ -25,10 +25,12 @@ _SLOWEST = 10
 def status(load: Load, import_id: str | None, limit: int, *, as_json: bool) -> None:
     """How an import stands, or the latest ones: by their jobs, whoever works on them."""
     from waypost.cli.stores import with_stores
-    from waypost.roles.imports import latest, standing_of
+    from waypost.importing.inspect import latest_imports, standing_of
 
     async def look(stores: "Stores") -> "Sequence[Standing]":
-        return [await standing_of(stores, import_id)] if import_id else await latest(stores, limit)
+        if import_id:
+            return [await standing_of(stores.imports, stores.jobs, import_id)]
+        return await latest_imports(stores.imports, stores.jobs, limit)
 
     found = with_stores(load(), look)
     if as_json:
@@ -51,9 +53,9 @@ def cancel(load: Load, import_id: str, *, as_json: bool) -> None:
     wants the same shards goes on from there.
     """
     from waypost.cli.stores import with_stores
-    from waypost.roles.imports import cancel_import
+    from waypost.importing.cancel import cancel_import
 
-    found = with_stores(load(), lambda stores: cancel_import(stores, import_id))
+    found = with_stores(load(), lambda stores: cancel_import(stores.imports, stores.jobs, import_id))
     if as_json:
         print_json(found)
     else:
@@ -72,9 +74,9 @@ def report(load: Load, import_id: str, *, all_shards: bool, as_json: bool) -> No
     were rejected.
     """
     from waypost.cli.stores import with_stores
-    from waypost.roles.imports import report_of
+    from waypost.importing.inspect import report_of
 
-    found = with_stores(load(), lambda stores: report_of(stores, import_id))
+    found = with_stores(load(), lambda stores: report_of(stores.imports, stores.jobs, import_id))
     if as_json:
         print_json(found)
         return

@@ -139,14 +139,16 @@ def prune(load: Load, older_than: str, *, dead: bool, as_json: bool) -> None:
     anew.
     """
     from waypost.cli.stores import with_stores
-    from waypost.roles import chores
+    from waypost.importing.prune import prune as prune_jobs
 
     try:
         seconds = parse_duration(older_than)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--older-than") from None
     statuses: tuple[Status, ...] = ("done", "cancelled", "dead") if dead else ("done", "cancelled")
-    pruned = with_stores(load(), lambda stores: chores.prune(stores, older_than=seconds, statuses=statuses))
+    pruned = with_stores(
+        load(), lambda stores: prune_jobs(stores.imports, stores.jobs, older_than=seconds, statuses=statuses)
+    )
     if as_json:
         print_json({"pruned": pruned})
     else:

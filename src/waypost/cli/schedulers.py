@@ -10,7 +10,8 @@ from waypost.cli.frame import Group, Load, json_option, print_json, say, with_se
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from waypost.roles.schedules import View
+    from waypost.scaling.schedules.listing import ListedSchedule
+    from waypost.settings import Settings
 
 group = Group(
     "scheduler",
@@ -44,15 +45,15 @@ def run(load: Load) -> int:
 @with_settings
 def list_schedules(load: Load, *, as_json: bool) -> None:
     """Each schedule: what it enqueues, when it is due next, and up to when everything is covered."""
-    from waypost.roles.schedules import EXAMPLE, look_up
+    from waypost.importing.check_schedules import EXAMPLE
 
-    views = asyncio.run(look_up(load()))
+    found = asyncio.run(_look_up(load()))
     if as_json:
-        print_json(views)
-    elif not views:
+        print_json(found)
+    elif not found:
         say(f"no schedules; next: add one to waypost.toml, such as: {EXAMPLE}")
     else:
-        _print(views)
+        _print(found)
 
 
 @group.command("pause", examples=("waypost scheduler pause nightly",))
@@ -74,27 +75,58 @@ def resume(load: Load, name: str, *, as_json: bool) -> None:
 
 
 def _set(load: Load, name: str, *, paused: bool, as_json: bool) -> None:
-    from waypost.roles.schedules import set_paused
-
-    view = asyncio.run(set_paused(load(), name, paused=paused))
+    changed = asyncio.run(_set_paused(load(), name, paused=paused))
     if as_json:
-        print_json(view)
+        print_json(changed)
     else:
-        click.echo(f"{name} is paused" if paused else f"{name} goes on; it is due {_time(view.next_due)}")
+        click.echo(f"{name} is paused" if paused else f"{name} goes on; it is due {_time(changed.next_due)}")
 
 
-def _print(views: "list[View]") -> None:
+async def _look_up(settings: "Settings") -> "list[ListedSchedule]":
+    """Also where there is no store yet."""
+    from waypost.bootstrap.databases import NoStore
+    from waypost.bootstrap.stores import open_stores
+    from waypost.kernel.clock import utc_now
+    from waypost.scaling.schedules.book import Book
+    from waypost.scaling.schedules.listing import list_schedules
+
+    schedules, every = settings.schedules, {name: _every(settings, name) for name in settings.schedules}
+    try:
+        async with open_stores(settings, must_exist=True) as stores:
+            return await list_schedules(schedules, every, Book(stores.facts), await stores.pages.now())
+    except NoStore:
+        return await list_schedules(schedules, every, None, utc_now())
+
+
+async def _set_paused(settings: "Settings", name: str, *, paused: bool) -> "ListedSchedule":
+    from waypost.bootstrap.stores import open_stores
+    from waypost.importing.check_schedules import refuse_none
+    from waypost.scaling.schedules.book import Book
+    from waypost.scaling.schedules.listing import find_schedule, list_schedule
+
+    refuse_none(settings.schedules)
+    schedule = find_schedule(settings.schedules, name)
+    async with open_stores(settings) as stores:
+        coverage = await Book(stores.facts).set_paused(name, paused=paused)
+        return list_schedule(name, schedule, _every(settings, name), coverage, await stores.pages.now())
+
+
+def _every(settings: "Settings", name: str) -> str:
+    return settings.found[f"schedule.{name}.every"].raw
+
+
+def _print(found: "list[ListedSchedule]") -> None:
     rows = [("name", "what", "scope", "every", "next due", "covered until")]
     rows += [
         (
-            view.name,
-            view.what,
-            view.scope or "-",
-            view.every,
-            "paused" if view.paused else _time(view.next_due),
-            _time(view.covered_until),
+            each.name,
+            each.what,
+            each.scope or "-",
+            each.every,
+            "paused" if each.paused else _time(each.next_due),
+            _time(each.covered_until),
         )
-        for view in views
+        for each in found
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

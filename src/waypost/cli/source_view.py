@@ -5,21 +5,22 @@ from typing import Any
 
 import click
 
-from waypost.roles.sources import Checked, Listed, Misunderstood, Overview
+from waypost.importing.check_source import CheckedSource, Misunderstood
+from waypost.importing.list_sources import ListedSource, SourceList
 
 
-def print_overview(overview: Overview) -> None:
-    for source in overview.sources:
+def print_sources(found: SourceList) -> None:
+    for source in found.sources:
         _print_source(source)
         click.echo()
-    known = ", ".join(f"{kind.name} ({kind.package})" for kind in overview.kinds if not kind.error)
+    known = ", ".join(f"{kind.name} ({kind.package})" for kind in found.kinds if not kind.error)
     click.echo(f"kinds: {known}")
-    for kind in overview.kinds:
+    for kind in found.kinds:
         if kind.error:
             click.echo(f"the kind {kind.name} ({kind.package}) does not work: {kind.error}")
 
 
-def print_checked(checked: Checked) -> None:
+def print_checked(checked: CheckedSource) -> None:
     _print_source(checked.source)
     _line("first shard", checked.shard)
     _line("first request", checked.first_request)
@@ -35,7 +36,7 @@ def print_checked(checked: Checked) -> None:
         click.echo("\nno record could be understood: correct the [fields] of the file")
 
 
-def _print_source(source: Listed) -> None:
+def _print_source(source: ListedSource) -> None:
     click.echo(source.name)
     _line("kind", source.kind)
     _line("provider", source.provider)

@@ -1,8 +1,15 @@
 """The command `waypost source`, and its verbs."""
 
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
 import click
 
 from waypost.cli.frame import Group, Load, json_option, print_json, with_settings
+
+if TYPE_CHECKING:
+    from waypost.importing.check_source import CheckedSource
 
 group = Group(
     "source",
@@ -19,16 +26,18 @@ def list_(load: Load, *, as_json: bool) -> None:
 
     A file that cannot be used, or a plugin that does not work, stands there with its error.
     """
-    from waypost.cli.source_view import print_overview
-    from waypost.roles.kit.loop import run as run_role
-    from waypost.roles.sources import overview
+    from waypost.bootstrap.sources import SOURCES, open_source, source_kinds
+    from waypost.cli.source_view import print_sources
+    from waypost.importing.list_sources import list_sources
 
     settings = load()
-    found, _ = run_role(lambda _stop: overview(settings))
+    names = (*SOURCES, *settings.sources)
+    opener = partial(open_source, settings=settings)
+    found = asyncio.run(list_sources(names, source_kinds(), opener, settings.sources, settings.budget.limits))
     if as_json:
         print_json(found)
     else:
-        print_overview(found)
+        print_sources(found)
 
 
 @group.command(
@@ -48,12 +57,23 @@ def check(load: Load, file: str, *, ask: bool, as_json: bool) -> int:
     With --ask, one real request shows how its first three records are understood, or which field of which record is
     not, and what there is instead. Ends with 2 when the file is wrong, and with 1 when the provider fails.
     """
+    from waypost.bootstrap.budgets import open_budget
+    from waypost.bootstrap.sources import open_source
     from waypost.cli.source_view import print_checked
-    from waypost.roles.kit.loop import run as run_role
-    from waypost.roles.sources import check_source
+    from waypost.importing.check_source import ask_source, check_source
+    from waypost.importing.list_sources import describe_source
 
     settings = load({"source": file})
-    checked, _ = run_role(lambda _stop: check_source(settings, file, ask=ask))
+
+    async def look() -> "CheckedSource":
+        async with open_source(file, settings) as source:
+            name = source.name
+            listed = describe_source(source, settings.sources.get(name), settings.budget.limits[name])
+            if not ask:
+                return check_source(source, listed)
+            return await ask_source(source, listed, lambda: open_budget(settings), max_wait=settings.budget.max_wait)
+
+    checked = asyncio.run(look())
     if as_json:
         print_json(checked)
     else:

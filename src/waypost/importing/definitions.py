@@ -54,6 +54,14 @@ class Definition:
     rest: Mapping[str, Any] = field(repr=False)
 
 
+class SourceKind(msgspec.Struct, frozen=True):
+    """A kind of source, the package that has it, and why it cannot be used, if that is so."""
+
+    name: str
+    package: str
+    error: str | None = None
+
+
 @dataclass(frozen=True)
 class SourceContext:
     """What a source is made with beside its own definition. `folder` is where its file is."""

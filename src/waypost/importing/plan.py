@@ -1,14 +1,15 @@
 """From a scope to the keys of its shards, checked before anybody is asked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import date
+from datetime import date, datetime
 from itertools import islice
 
 import msgspec
 
 from waypost.importing import geography, windows
-from waypost.importing.source import BadScope, PlanAxis, Scope
+from waypost.importing.imports import Import
+from waypost.importing.source import BadScope, PlanAxis, Scope, Source
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.suggesting import did_you_mean
 from waypost.places.countries import NAMES
@@ -17,6 +18,8 @@ from waypost.scaling.ratelimit.limits import Limit
 
 # A plan is held in memory and enqueued at once.
 MOST_SHARDS = 100_000
+# In a refresh that is only shown: the id that its import will get.
+IMPORT_ID = "IMPORT-ID"
 
 _FLAGS: dict[PlanAxis, str] = {"country": "--country", "box": "--bbox", "window": "--since"}
 
@@ -43,11 +46,33 @@ class Plan(msgspec.Struct, frozen=True):
     seconds: float
 
 
+class PlannedImport(msgspec.Struct, frozen=True):
+    """An import that can be started: what will be remembered of it, and the keys of its shards."""
+
+    started: Import
+    shards: Sequence[ShardKey]
+
+    @property
+    def id(self) -> str:
+        return self.started.id
+
+
+def plan_import(source: Source, scope: Scope, *, import_id: str, now: datetime) -> PlannedImport:
+    """Asks nobody. The day of the plan is that of the record, so that it can be planned again."""
+    shards = source.plan(scope, now.date(), import_id)
+    return PlannedImport(Import(import_id, source.name, scope, "running", now), shards)
+
+
 def describe(source: str, shards: Sequence[ShardKey], limits: Sequence[Limit]) -> Plan:
     """One request checks the key, and each shard takes one at least: the empty answer that proves its end."""
     requests = len(shards) + 1
     seconds = max(((requests - limit.burst) * limit.interval for limit in limits), default=0.0)
     return Plan(source, tuple(map(str, shards)), len(shards), requests, round(max(seconds, 0.0), 1))
+
+
+def limits_of(source: Source, limits: Mapping[str, Sequence[Limit]]) -> Sequence[Limit]:
+    """Those that an import keeps, of the limits by source; none for a source that asks nobody."""
+    return limits[source.name] if source.budget_key else ()
 
 
 def shards_of(

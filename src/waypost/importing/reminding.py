@@ -5,17 +5,66 @@ the place store was. Nobody who looks twice does harm: a shard that is done is n
 the job store is not enqueued twice.
 """
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
+from waypost.importing.imports import Import, ImportStore, status_by_jobs
 from waypost.importing.pages import PageStore
+from waypost.importing.source import OpenSource
+from waypost.kernel.clock import utc_now
+from waypost.kernel.errors import AskedWrongly, WaypostError
 from waypost.scaling.jobs.job import NewJob
+from waypost.scaling.jobs.shards import ShardKey
 from waypost.scaling.jobs.store import JobStore
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("reminding")
 
+_EVERY_SECONDS = 60.0
+# Of the latest imports so many are looked at.
+_LATEST = 50
 # Of a group, so many are looked at.
 _MOST_DONE = 100_000
+
+
+async def keep_reminding(
+    open_source: OpenSource, *, imports: ImportStore, jobs: JobStore, pages: PageStore, retention: float | None
+) -> None:
+    """Until cancelled. Only for jobs that are kept apart: beside their places none is forgotten."""
+    while True:
+        try:
+            await remind_imports(open_source, imports=imports, jobs=jobs, pages=pages, retention=retention)
+        except WaypostError as error:
+            log.warning("imports are not looked after for now", error=error.slug, message=str(error))
+        await asyncio.sleep(_EVERY_SECONDS)
+
+
+async def remind_imports(
+    open_source: OpenSource, *, imports: ImportStore, jobs: JobStore, pages: PageStore, retention: float | None
+) -> None:
+    """Running imports get their lost jobs back; those whose places are all there are ended.
+
+    What was done more than `retention` seconds ago, nobody can tell any more.
+    """
+    now = utc_now()
+    for each in await imports.latest(_LATEST):
+        is_young = not retention or (now - each.started_at).total_seconds() < retention
+        if each.status == "running" and is_young:
+            try:
+                async with open_source(each.source) as source:
+                    shards = source.plan(each.scope, each.started_at.date(), each.id)
+            except AskedWrongly:
+                continue  # another process has this source
+            await remind_import(each, shards, imports=imports, jobs=jobs, pages=pages)
+
+
+async def remind_import(
+    running: Import, shards: Sequence[ShardKey], *, imports: ImportStore, jobs: JobStore, pages: PageStore
+) -> None:
+    left = await remind(jobs, pages, [str(shard) for shard in shards], group=running.id)
+    tally = await jobs.tally(running.id)
+    if not left and not tally.unfinished:
+        await imports.finish(running.id, status_by_jobs(tally) if tally.total else "done")
 
 
 async def remind(

@@ -1,40 +1,54 @@
-"""Forgets what importing has left behind long ago, in bites that hold nobody up.
+"""Forgets what was kept long enough: once an hour, by one of all the processes that share a store."""
 
-What is lost: an answer that nobody has had for so long is asked for in full the next time; a rejected record is no
-longer shown; and a shard whose job is forgotten too would be imported anew if somebody enqueued it.
-"""
-
-from collections.abc import Awaitable
-from typing import Protocol
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
 
 from waypost.importing.imports import ImportStore
+from waypost.importing.pages import PageStore
+from waypost.importing.prune import forget_all, prune
+from waypost.kernel.clock import from_text, to_text
+from waypost.kernel.errors import WaypostError
+from waypost.scaling.events.outbox import Outbox
+from waypost.scaling.facts import Facts
 from waypost.scaling.jobs.store import JobStore
+from waypost.telemetry.logs import get_logger
 
-# BoundedWork enough that each statement takes milliseconds.
-BITE = 500
+log = get_logger("retention")
 
-
-class Step(Protocol):
-    def __call__(self, *, older_than: float, limit: int) -> Awaitable[int]:
-        """Forget no more than so many; returns how many."""
-        ...
+_EVERY = timedelta(hours=1)
+_LAST = "forgot-at"
 
 
-async def forget_all(step: Step, older_than: float) -> int:
-    forgotten = 0
-    while bite := await step(older_than=older_than, limit=BITE):
-        forgotten += bite
-    return forgotten
+@dataclass(frozen=True)
+class Retention:
+    """Ended jobs are kept for `keep_jobs` seconds, and events for `keep_events`; for ever when that is None."""
 
+    facts: Facts
+    pages: PageStore
+    imports: ImportStore
+    jobs: JobStore
+    outbox: Outbox
+    keep_jobs: float | None
+    keep_events: float | None
 
-async def forget_shards(imports: ImportStore, jobs: JobStore, older_than: float) -> int:
-    """Of jobs kept apart: what the places know of a shard goes once the job store has forgotten its job too."""
-    forgotten, after = 0, ""
-    while True:
-        found = await imports.shards_after(after, older_than=older_than, limit=BITE)
-        unknown = [shard for shard in found.old if await jobs.get(shard) is None]
-        if unknown:
-            forgotten += await imports.forget_shards(unknown, older_than=older_than)
-        if found.last is None:
-            return forgotten
-        after = found.last
+    async def keep_forgetting(self) -> None:
+        """Until cancelled. Of all that share the store, the first to note the hour does it."""
+        while True:
+            try:
+                await self.forget_old()
+            except WaypostError as error:
+                log.warning("what is old stays for now", error=error.slug, message=str(error))
+            await asyncio.sleep(_EVERY.total_seconds())
+
+    async def forget_old(self) -> None:
+        """Nothing, when it was done less than half an hour ago."""
+        now, noted = await self.pages.now(), await self.facts.get(_LAST)
+        if noted and now - from_text(noted) < _EVERY / 2:
+            return
+        if not await self.facts.replace(_LAST, noted, to_text(now)):
+            return
+        if self.keep_jobs and (pruned := await prune(self.imports, self.jobs, older_than=self.keep_jobs)):
+            log.info("old jobs are forgotten", pruned=pruned)
+        if self.keep_events and (events := await forget_all(self.outbox.forget_older, self.keep_events)):
+            log.info("old events are forgotten", events=events)

@@ -1,6 +1,7 @@
 """A source is our client for one kind of provider: it plans shards and fetches pages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import date, datetime
 from typing import Literal, Protocol
 
@@ -257,3 +258,7 @@ class Source(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+# Opens the source of this name. Raises AskedWrongly where there is none, or it cannot be used.
+OpenSource = Callable[[str], AbstractAsyncContextManager[Source]]

@@ -8,21 +8,25 @@ from typing import Literal
 
 import msgspec
 
+from waypost.bootstrap.budgets import open_budget
 from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
 from waypost.importing.imports import Report
+from waypost.importing.plan import plan_import
 from waypost.importing.progress import Progress
 from waypost.importing.source import Scope
+from waypost.importing.start import PROVIDER, SIMULATED
+from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
-from waypost.roles.importer import Importer
+from waypost.kernel.ids import new_id
 from waypost.roles.kit.folder_lock import alone_in
 from waypost.roles.kit.loop import Stop
 from waypost.roles.kit.snapshots import build_snapshot
 from waypost.roles.kit.sockets import address, listen
-from waypost.roles.retention import keep_forgetting
+from waypost.roles.kit.upkeep import retention
+from waypost.roles.kit.workforce import make_importer
 from waypost.roles.serve import ADDRESS, OnUp, PlacesRole, answer, background, links_part, store_probe
 from waypost.roles.simulator import simulated
-from waypost.roles.starting import PROVIDER, SIMULATED
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.settings import Settings
 from waypost.simulator.geography import COUNTRIES
@@ -115,7 +119,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         bringing = Bringing(settings, stores, role, state, stop)
         await stack.enter_async_context(background(bringing.bring(scope)))
         await stack.enter_async_context(background(role.keep_looking()))
-        await stack.enter_async_context(background(keep_forgetting(settings, stores)))
+        await stack.enter_async_context(background(retention(settings, stores).keep_forgetting()))
         await answer(app, sock, stop, on_up)
 
 
@@ -146,9 +150,14 @@ class Bringing:
 
     async def _bring_once(self, scope: Scope) -> None:
         self._state.status, self._state.error = "running", None
-        async with open_source("ocm", self._settings) as source, background(self._rebuild_now_and_then()):
-            importer = Importer(self._settings, self._stores, source, owner=_owner(self._settings))
-            report = await importer.run(scope, self._stop, self._state.on_progress)
+        async with (
+            open_source("ocm", self._settings) as source,
+            background(self._rebuild_now_and_then()),
+            open_budget(self._settings) as budget,
+        ):
+            planned = plan_import(source, scope, import_id=str(new_id()), now=utc_now())
+            importer = make_importer(self._settings, self._stores, source, budget, owner=_owner(self._settings))
+            report = await importer.run(planned, self._stop, self._state.on_progress)
         if self._stop.is_set():
             return
         await self._build()

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import cast
 
-import msgspec
-
-from waypost.importing.definitions import BadDefinition, Definition, Make, SourceContext
+from waypost.importing.definitions import BadDefinition, Definition, Make, SourceContext, SourceKind
 from waypost.importing.source import Source
 from waypost.kernel.configuration import SettingError
 from waypost.kernel.errors import WaypostError
@@ -16,21 +14,13 @@ GROUP = "waypost.sources"
 _FEATURES = ("name", "licence", "provider", "budget_key", "plans", "cuts", "plan", "check", "fetch", "extent", "rest")
 
 
-class Kind(msgspec.Struct, frozen=True):
-    """A kind of source, the package that has it, and why it cannot be used, if that is so."""
-
-    name: str
-    package: str
-    error: str | None = None
-
-
 @dataclass(frozen=True)
 class _Loaded:
-    kind: Kind
+    kind: SourceKind
     make: Make | None = None
 
 
-def kinds() -> list[Kind]:
+def kinds() -> list[SourceKind]:
     """All of them; each is imported, and one that cannot be stands there with its error."""
     return [_load(point).kind for point in _points()]
 
@@ -81,7 +71,7 @@ def _load(point: EntryPoint) -> _Loaded:
     try:
         make = point.load()
     except Exception as error:  # noqa: BLE001 - somebody else's code; what it does wrong is told, and the rest works
-        return _Loaded(Kind(point.name, package, f"{type(error).__name__}: {error}"))
+        return _Loaded(SourceKind(point.name, package, f"{type(error).__name__}: {error}"))
     if not callable(make):
-        return _Loaded(Kind(point.name, package, f"{point.value} cannot be called"))
-    return _Loaded(Kind(point.name, package), cast("Make", make))
+        return _Loaded(SourceKind(point.name, package, f"{point.value} cannot be called"))
+    return _Loaded(SourceKind(point.name, package), cast("Make", make))

@@ -7,7 +7,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from waypost.kernel.errors import TransientError
+from waypost.importing.run import CrewFailed
 from waypost.kernel.tasks import end
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
@@ -17,12 +17,6 @@ log = get_logger("crew")
 # A process that is killed is replaced; one that is killed again and again has a reason to be.
 _MOST_KILLED = 20
 _PR_SET_PDEATHSIG = 1
-
-
-class CrewFailed(TransientError):
-    """A worker process ended in a way that the others would too; what it said stands above."""
-
-    slug = "crew-failed"
 
 
 class Crew:

@@ -1,12 +1,15 @@
 """The worker: claims jobs, works on several at once, and ends each lease the right way."""
 
 import asyncio
+import os
 import random
+import socket
 from collections.abc import Awaitable, Callable
 
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import Forbidden, NotNow, StoreTrouble, TransientError, WaypostError
+from waypost.kernel.ids import new_id
 from waypost.kernel.tasks import end
 from waypost.kernel.text import as_text
 from waypost.scaling.jobs.acknowledging import Acknowledger
@@ -28,6 +31,11 @@ _POLL_SECONDS = 1.0
 _ENOUGH = 1 / 2
 _RETRY_BASE, _RETRY_CAP = 1.0, 60.0
 _TROUBLE_SECONDS = 3.0
+
+
+def worker_name() -> str:
+    """A name that no other worker has: its machine, its process, and a part of an id."""
+    return f"{socket.gethostname()}:{os.getpid()}:{new_id().hex[-6:]}"
 
 
 class Worker:

@@ -1,4 +1,4 @@
-"""Schedules: what is due at a moment, decided from what was covered before. Nothing here asks a clock or a store.
+"""What is due at a moment, decided from what was covered before. Nothing here asks a clock or a store.
 
 A schedule has lines, times that lie evenly in UTC. What is due lies between the line that was covered last and the one
 that passed last. Keys depend on where time is cut, so the promise to cover it up to a line is written down before any
@@ -46,6 +46,11 @@ class Schedule(Protocol):
     @property
     def settling(self) -> timedelta:
         """From a line to the moment at which what lies before it is due."""
+        ...
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether what was enqueued is looked after until it is done; else it comes again when it is next due."""
         ...
 
     def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:

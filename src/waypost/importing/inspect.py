@@ -1,0 +1,49 @@
+"""Looks at imports that were started: how they stand, and what they did."""
+
+from collections.abc import Sequence
+
+from waypost.importing.imports import DetailedReport, Import, ImportStore, Standing, detailed, report, standing
+from waypost.kernel.clock import utc_now
+from waypost.kernel.errors import NotFound
+from waypost.scaling.jobs.store import JobStore
+
+# More shards than any import of ours has.
+_ALL = 1_000_000
+# Rejected records that a report shows.
+_REJECTS_SHOWN = 20
+
+
+class UnknownImport(NotFound):
+    """No import has this id."""
+
+    slug = "unknown-import"
+
+
+async def find_import(imports: ImportStore, import_id: str) -> Import:
+    found = await imports.get(import_id)
+    if found is None:
+        raise UnknownImport(f"there is no import {import_id[:80]!r}", next_step="waypost import status")
+    return found
+
+
+async def standing_of(imports: ImportStore, jobs: JobStore, import_id: str) -> Standing:
+    return standing(await find_import(imports, import_id), await jobs.tally(import_id))
+
+
+async def latest_imports(imports: ImportStore, jobs: JobStore, limit: int) -> Sequence[Standing]:
+    return [standing(each, await jobs.tally(each.id)) for each in await imports.latest(limit)]
+
+
+async def report_of(imports: ImportStore, jobs: JobStore, import_id: str) -> DetailedReport:
+    """What it did so far, with some of the records that its shards rejected.
+
+    Its time ends with its last job, and goes on while there are unfinished ones.
+    """
+    found, tally = await find_import(imports, import_id), await jobs.tally(import_id)
+    its_jobs = await jobs.list(group=import_id, limit=_ALL)
+    ended = [job.finished_at for job in its_jobs if job.finished_at]
+    until = utc_now() if tally.unfinished or not ended else max(ended)
+    brief = report(import_id, tally, max(0.0, (until - found.started_at).total_seconds()))
+    rejecting = [job.shard for job in its_jobs if job.counters.get("rejected")]
+    rejects = await imports.rejects(rejecting, _REJECTS_SHOWN)
+    return detailed(brief, its_jobs, rejects, cancelled=standing(found, tally).status == "cancelled")

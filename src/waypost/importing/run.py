@@ -1,0 +1,190 @@
+"""Runs an import to its end: starts it, has it worked on, and reports."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any, Protocol, TypeVar
+
+from waypost.importing.imports import ImportStore, Report, report, status_by_jobs
+from waypost.importing.inspect import find_import
+from waypost.importing.pages import PageStore
+from waypost.importing.plan import PlannedImport
+from waypost.importing.progress import Progress, measure
+from waypost.importing.reminding import remind_import
+from waypost.importing.source import Source
+from waypost.importing.start import start_import
+from waypost.kernel.clock import monotonic
+from waypost.kernel.errors import StoreTrouble, TerminalError, TransientError
+from waypost.kernel.tasks import end
+from waypost.scaling.facts import Facts
+from waypost.scaling.jobs.job import Tally
+from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.ratelimit.budget import Budget
+from waypost.scaling.ratelimit.limits import Limit
+
+Result = TypeVar("Result")
+OnProgress = Callable[[Progress], None]
+
+_PROGRESS_SECONDS = 0.25
+# How often an import whose jobs are lost is enqueued again before a person should find out why.
+_REMINDERS = 10
+
+
+class JobsLost(TerminalError):
+    """Jobs were enqueued again and again, and are gone: something flushes the store all the time."""
+
+    slug = "jobs-lost"
+
+
+class CrewFailed(TransientError):
+    """A worker process ended in a way that the others would too; what it said stands above."""
+
+    slug = "crew-failed"
+
+
+class StopSignal(Protocol):
+    """Set when a person or the system asks to stop."""
+
+    def is_set(self) -> bool: ...
+
+    async def wait(self) -> None: ...
+
+    async def interrupting(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """What the work brings; it is broken off when somebody asks to stop."""
+        ...
+
+
+class Workforce(Protocol):
+    """Works on one import: this process, or several others."""
+
+    async def work(self) -> None:
+        """Until nothing of the import is left to do, or `stop`. Raises CrewFailed when a process cannot go on."""
+        ...
+
+    def stop(self) -> None:
+        """Give all jobs back and end."""
+        ...
+
+
+# Who works on the import of this id, of which so many jobs are unfinished.
+Hire = Callable[[str, int], Workforce]
+
+
+class Importer:
+    """Runs imports of one source. Where jobs are kept apart, `pages` knows what is done although they were lost."""
+
+    def __init__(
+        self,
+        source: Source,
+        budget: Budget,
+        *,
+        imports: ImportStore,
+        jobs: JobStore,
+        pages: PageStore,
+        facts: Facts,
+        hire: Hire,
+        limits: Sequence[Limit],
+        max_wait: float,
+    ) -> None:
+        self._source = source
+        self._budget = budget
+        self._imports = imports
+        self._jobs = jobs
+        self._pages = pages
+        self._facts = facts
+        self._hire = hire
+        self._limits = limits
+        self._max_wait = max_wait
+
+    async def run(self, planned: PlannedImport, stop: StopSignal, on_progress: OnProgress) -> Report:
+        """Raises what the provider's refusal was, after writing down how far it got."""
+        began = monotonic()
+        await stop.interrupting(self._start(planned))
+        before = await self._jobs.tally(planned.id)
+
+        def show(tally: Tally) -> None:
+            finished_before = before.total - before.unfinished
+            elapsed = monotonic() - began
+            on_progress(measure(tally, elapsed=elapsed, finished_before=finished_before, limits=self._limits))
+
+        cancelled = asyncio.Event()
+        watching = asyncio.create_task(self._watch(planned.id, show, cancelled))
+        try:
+            await self._work_to_the_end(planned, stop, cancelled)
+        finally:
+            await end(watching)
+            after = await self._jobs.tally(planned.id)
+            await self._write_down(planned.id, after)
+            show(after)
+        await self._refuse_loss(planned, after)
+        return report(planned.id, after, monotonic() - began)
+
+    async def _start(self, planned: PlannedImport) -> None:
+        await start_import(
+            planned,
+            self._source,
+            self._budget,
+            imports=self._imports,
+            jobs=self._jobs,
+            facts=self._facts,
+            max_wait=self._max_wait,
+        )
+
+    async def _work_to_the_end(self, planned: PlannedImport, stop: StopSignal, cancelled: asyncio.Event) -> None:
+        """Again, as long as jobs are lost."""
+        await self._work(planned.id, stop, cancelled)
+        for _ in range(_REMINDERS):
+            if stop.is_set() or cancelled.is_set() or not await self._is_forgotten(planned):
+                break
+            await self._work(planned.id, stop, cancelled)
+
+    async def _work(self, import_id: str, stop: StopSignal, cancelled: asyncio.Event) -> None:
+        workforce = self._hire(import_id, (await self._jobs.tally(import_id)).unfinished)
+        stopping = [asyncio.create_task(_stop_after(workforce, cause)) for cause in (stop, cancelled)]
+        try:
+            await workforce.work()
+        except CrewFailed as failure:
+            if await self._jobs.list(status="dead", group=import_id, limit=1):
+                failure.next_step = (
+                    "waypost job list --status dead, and once the reason is gone: waypost job revive --all"
+                )
+            raise
+        finally:
+            await end(*stopping)
+
+    async def _is_forgotten(self, planned: PlannedImport) -> bool:
+        """Whether jobs were lost; then what the places lack is enqueued again."""
+        if (await self._jobs.tally(planned.id)).total >= len(planned.shards):
+            return False
+        running = await find_import(self._imports, planned.id)
+        await remind_import(running, planned.shards, imports=self._imports, jobs=self._jobs, pages=self._pages)
+        return (await self._jobs.tally(planned.id)).unfinished > 0
+
+    async def _write_down(self, import_id: str, tally: Tally) -> None:
+        """How it ended. When it was stopped it has not: its jobs are pending, and anybody may go on with them."""
+        status = status_by_jobs(tally)
+        if status != "running":
+            await self._imports.finish(import_id, status)
+
+    async def _refuse_loss(self, planned: PlannedImport, after: Tally) -> None:
+        lost = len(planned.shards) - after.total
+        if lost > 0 and (await find_import(self._imports, planned.id)).status == "running":
+            raise JobsLost(
+                f"the job store has lost {lost} of this import's {len(planned.shards)} jobs",
+                next_step="find out why it forgets; workers go on with the import, and the places know how far it is",
+            )
+
+    async def _watch(self, import_id: str, show: Callable[[Tally], None], cancelled: asyncio.Event) -> None:
+        while True:
+            # The workers say how long a store is waited for.
+            with suppress(StoreTrouble):
+                tally = await self._jobs.tally(import_id)
+                show(tally)
+                if tally.jobs.get("cancelled"):
+                    cancelled.set()
+            await asyncio.sleep(_PROGRESS_SECONDS)
+
+
+async def _stop_after(workforce: Workforce, cause: StopSignal | asyncio.Event) -> None:
+    await cause.wait()
+    workforce.stop()

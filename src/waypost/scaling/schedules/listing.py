@@ -1,0 +1,59 @@
+"""Schedules as they are listed: what is configured, and where it stands."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from waypost.kernel.errors import AskedWrongly
+from waypost.kernel.suggesting import did_you_mean
+from waypost.scaling.schedules.arithmetic import Coverage, Schedule, next_due
+from waypost.scaling.schedules.book import Book
+
+
+class UnknownSchedule(AskedWrongly):
+    """No schedule of that name is configured."""
+
+    slug = "unknown-schedule"
+
+
+class ListedSchedule(msgspec.Struct, frozen=True, kw_only=True):
+    """`every` is how often, as a person wrote it."""
+
+    name: str
+    what: str
+    scope: str | None
+    every: str
+    next_due: datetime | None
+    covered_until: datetime | None
+    paused: bool
+
+
+async def list_schedules(
+    schedules: Mapping[str, Schedule], every: Mapping[str, str], book: Book | None, now: datetime
+) -> list[ListedSchedule]:
+    """Every schedule that is configured; without a book, nothing of them is covered yet."""
+    return [
+        list_schedule(name, schedule, every[name], (await book.read(name)).coverage if book else Coverage(), now)
+        for name, schedule in schedules.items()
+    ]
+
+
+def list_schedule(name: str, schedule: Schedule, every: str, coverage: Coverage, now: datetime) -> ListedSchedule:
+    return ListedSchedule(
+        name=name,
+        what=schedule.what,
+        scope=schedule.scope,
+        every=every,
+        next_due=next_due(schedule, now, coverage),
+        covered_until=coverage.covered_until,
+        paused=coverage.paused,
+    )
+
+
+def find_schedule(schedules: Mapping[str, Schedule], name: str) -> Schedule:
+    if name not in schedules:
+        raise UnknownSchedule(
+            f"there is no schedule {name[:40]!r}.{did_you_mean(name, schedules)}", next_step="waypost scheduler list"
+        )
+    return schedules[name]

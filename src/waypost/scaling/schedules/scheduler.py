@@ -1,0 +1,123 @@
+"""The scheduler: enqueues what is due, and writes down how far it is. Any number of them may run at once."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from datetime import datetime
+from typing import Protocol
+
+from waypost.kernel.backoff import full_jitter
+from waypost.kernel.clock import to_text
+from waypost.kernel.errors import StoreTrouble
+from waypost.scaling.jobs.job import NewJob
+from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.schedules.arithmetic import Coverage, Schedule, fulfil, next_due, promise, settle
+from waypost.scaling.schedules.book import Book
+from waypost.telemetry.logs import get_logger
+from waypost.telemetry.metrics import SCHEDULE_COVERED, SCHEDULE_ENQUEUED
+
+log = get_logger("scheduler")
+
+# A schedule that another process resumed is noticed within this time.
+_LONGEST_SECONDS = 30.0
+_SHORTEST_SECONDS = 0.01
+_TROUBLE_SECONDS = 3.0
+
+
+class Remind(Protocol):
+    def __call__(self, shards: Collection[str], *, group: str) -> Awaitable[Collection[str]]:
+        """Make sure that there is a job for what is left of these shards; returns those that are not done."""
+        ...
+
+
+class Scheduler:
+    """`clock` is the store's: schedulers whose own clocks differ must not take an hour for over that is not.
+
+    With `remind`, what the job store forgets of awaited schedules is enqueued again.
+    """
+
+    def __init__(
+        self,
+        schedules: Mapping[str, Schedule],
+        book: Book,
+        jobs: JobStore,
+        clock: Callable[[], Awaitable[datetime]],
+        rng: random.Random,
+        remind: Remind | None = None,
+    ) -> None:
+        self._schedules = schedules
+        self._book = book
+        self._jobs = jobs
+        self._clock = clock
+        self._rng = rng
+        self._remind = remind
+
+    async def run(self) -> None:
+        """Until cancelled. It may be broken off anywhere: what it promised, the next one keeps."""
+        while True:
+            try:
+                pause = await self.look()
+                log.debug("looked", again_in=pause)
+            except StoreTrouble as trouble:
+                log.warning("the store is in trouble", error=trouble.slug, message=str(trouble))
+                pause = full_jitter(1, base=_TROUBLE_SECONDS, cap=_TROUBLE_SECONDS, rng=self._rng)
+            await asyncio.sleep(pause)
+
+    async def look(self) -> float:
+        """Enqueue whatever is due; returns after how many seconds to look again."""
+        now = await self._clock()
+        for name, schedule in self._schedules.items():
+            await self._look_after(name, schedule)
+        moments = [
+            next_due(schedule, now, await self._bring_up_to_date(name, schedule, now))
+            for name, schedule in self._schedules.items()
+        ]
+        waits = [(moment - now).total_seconds() for moment in moments if moment]
+        return max(_SHORTEST_SECONDS, min([_LONGEST_SECONDS, *waits]))
+
+    async def _bring_up_to_date(self, name: str, schedule: Schedule, now: datetime) -> Coverage:
+        """Promise, enqueue, fulfil; from the start again when somebody else has changed what is remembered."""
+        while True:
+            entry = await self._book.read(name)
+            promised = promise(schedule, now, entry.coverage)
+            if promised.paused or not promised.promised_until:
+                _show(name, promised)
+                return promised
+            if promised == entry.coverage:
+                await self._keep(name, schedule, promised)
+                awaiting = self._remind is not None and schedule.is_awaited
+                await self._book.change(name, entry, fulfil(promised, awaiting=awaiting))
+            else:
+                await self._book.change(name, entry, promised)
+
+    async def _look_after(self, name: str, schedule: Schedule) -> None:
+        """What was enqueued and is not done yet has a job, also after the job store has forgotten it."""
+        if self._remind is None or not schedule.is_awaited:
+            return
+        entry = await self._book.read(name)
+        if entry.coverage.paused or not entry.coverage.awaited:
+            return
+        began = {str(key): start for start, end in entry.coverage.stretches for key in schedule.keys(start, end)}
+        left = await self._remind(began, group=_group(name))
+        settled = settle(entry.coverage, {began[shard] for shard in left})
+        if settled != entry.coverage:
+            await self._book.change(name, entry, settled)
+
+    async def _keep(self, name: str, schedule: Schedule, promised: Coverage) -> None:
+        assert promised.covered_until
+        assert promised.promised_until
+        keys = schedule.keys(promised.covered_until, promised.promised_until)
+        # In a group, so that nobody who cancels an import cancels what the schedule wants too.
+        new = await self._jobs.enqueue([NewJob(str(key)) for key in keys], group=_group(name))
+        SCHEDULE_ENQUEUED.labels(name).inc(new)
+        if new:  # nothing is new where another scheduler was quicker
+            log.info("enqueued", schedule=name, jobs=new, covered_until=to_text(promised.promised_until))
+
+
+def _group(name: str) -> str:
+    return f"schedule:{name}"
+
+
+def _show(name: str, coverage: Coverage) -> None:
+    if coverage.covered_until:
+        SCHEDULE_COVERED.labels(name).set(coverage.covered_until.timestamp())

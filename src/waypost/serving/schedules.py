@@ -1,0 +1,29 @@
+"""Snapshots by the clock."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar
+
+from waypost.kernel.clock import to_text
+from waypost.kernel.configuration import setting
+from waypost.scaling.chores import OURSELVES
+from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.schedules.times import parse_period, parse_time_of_day
+
+SNAPSHOT = "snapshot"
+
+
+@dataclass(frozen=True)
+class SnapshotSchedule:
+    """A chore: after a time away only the latest is due."""
+
+    what: ClassVar[str] = SNAPSHOT
+    scope: ClassVar[str | None] = None
+    settling: ClassVar[timedelta] = timedelta()
+    is_awaited: ClassVar[bool] = False
+    every: timedelta = setting("every", "1h", parse=parse_period, explain="how often a snapshot is built")
+    at: timedelta = setting("at", "00:00", parse=parse_time_of_day, explain="one of these times, in UTC")
+
+    def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:  # noqa: ARG002 - the latest is enough
+        return [ShardKey(OURSELVES, ((SNAPSHOT, to_text(end)),))]

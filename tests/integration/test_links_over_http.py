@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from support.asking import assert_problem
 from support.job_store_postgres import clean_database
 from support.link_service import TARGET, Service, lines_of, link_service
-from unit.support_web import assert_problem
 from waypost.kernel.clock import utc_now
 
 pytestmark = pytest.mark.anyio

@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
+# Tests of what is no part of the package: the drills' own decisions, and what other tests rely on.
+BESIDE_THE_PACKAGE = {"drills", "support"}
 
 
 def test_make_help_lists_every_command() -> None:
@@ -68,3 +70,11 @@ def test_without_root_and_sudo_the_missing_packages_are_named(tools_without_sudo
 def test_what_is_installed_already_needs_nobody() -> None:
     done = subprocess.run([ROOT / "tools" / "install-system", "bash"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_the_tests_of_a_module_are_found_by_its_path() -> None:
+    unit, source = ROOT / "tests" / "unit", ROOT / "src" / "waypost"
+    tested = {str(test.parent.relative_to(unit)) for test in unit.rglob("test_*.py")}
+    assert [folder for folder in sorted(tested - BESIDE_THE_PACKAGE) if not (source / folder).is_dir()] == []
+    alone = [test.name for test in unit.glob("test_*.py") if not (source / test.name.removeprefix("test_")).is_file()]
+    assert alone == []

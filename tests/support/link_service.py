@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import msgspec
 
+from support.asking import ask
 from support.snapshots import shelve, stations
-from unit.support_web import ask
 from waypost.access.keys import make_key
 from waypost.bootstrap.stores import Stores, open_stores
 from waypost.kernel.clock import utc_now

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import msgspec
 
+from support.asking import ask
 from support.links import a_link
-from unit.support_web import ask
 from waypost.bootstrap.stores import Stores, open_stores
 from waypost.kernel.clock import utc_now
 from waypost.settings import load_settings

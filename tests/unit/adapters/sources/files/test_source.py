@@ -419,7 +419,7 @@ def test_a_last_line_without_an_end_is_a_line(tmp_path: Path) -> None:
 
 READING = """
 import pathlib, sys
-from unit.test_files_source import read, source
+from unit.adapters.sources.files.test_source import read, source
 read(source(pathlib.Path(sys.argv[1])))
 """
 
@@ -430,7 +430,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     path.chmod(0)
     done = subprocess.run(
         [sys.executable, "-c", READING, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
         preexec_fn=obey_permissions,
         capture_output=True,
         text=True,

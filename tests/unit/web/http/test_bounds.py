@@ -10,7 +10,7 @@ from fastapi import Body, FastAPI
 from starlette.types import ASGIApp, Message
 from structlog.testing import capture_logs
 
-from unit.support_web import ask, assert_problem, get, send_raw
+from support.asking import ask, assert_problem, get, send_raw
 from waypost.kernel.errors import (
     AskedWrongly,
     Conflict,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from starlette.types import ASGIApp
 
+from support.asking import assert_problem, get
 from support.places import place
-from unit.support_web import assert_problem, get
 from waypost.kernel.errors import TransientError
 from waypost.roles.serve import PlacesRole
 from waypost.serving.building.builder import build

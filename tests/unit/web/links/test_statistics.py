@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import pytest
 
+from support.asking import assert_problem
 from support.link_service import Service, lines_of, link_service
 from support.links import a_link
-from unit.support_web import assert_problem
 from waypost.kernel.errors import StoreTrouble
 
 pytestmark = pytest.mark.anyio

@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
+from support.asking import BASE, assert_problem
 from support.link_service import BEYOND, TARGET, Service, link_service
-from unit.support_web import BASE, assert_problem
 from waypost.kernel.clock import utc_now
 from waypost.web.links.bodies import NewLink
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from support.asking import assert_problem
 from support.link_service import BEYOND, TARGET, Service, link_service
-from unit.support_web import assert_problem
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from starlette.types import ASGIApp
 
+from support.asking import assert_problem, get
 from support.places import place
-from unit.support_web import assert_problem, get
 from waypost.serving.building.builder import build
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import Places, make_app

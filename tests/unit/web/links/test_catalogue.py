@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from support.asking import assert_problem
 from support.link_service import BEYOND, Service, link_service
-from unit.support_web import assert_problem
 from waypost.places.place import read_id
 from waypost.sharing.phrases.vocabulary import shipped
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from support.asking import assert_problem
 from support.link_service import BEYOND, NDJSON, TARGET, Service, lines_of, link_service
 from support.links import a_link
-from unit.support_web import assert_problem
 from waypost.access import keys as access_keys
 from waypost.kernel.clock import utc_now
 from waypost.sharing.links import rights

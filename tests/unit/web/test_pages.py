@@ -8,7 +8,7 @@ from importlib import resources
 import pytest
 from starlette.types import ASGIApp, Message
 
-from unit.support_web import get, send_raw
+from support.asking import get, send_raw
 from waypost.web.app import make_app
 from waypost.web.http.guard import WriteGuard
 

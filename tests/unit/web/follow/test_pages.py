@@ -11,9 +11,9 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
+from support.asking import BASE
 from support.links import TARGET, a_link
 from support.redirects import Host, host
-from unit.support_web import BASE
 from waypost.web.follow import pages
 from waypost.web.follow.abuse_reports import Allowance
 from waypost.web.follow.password_door import PasswordDoor

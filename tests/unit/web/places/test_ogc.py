@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from support.asking import BASE, assert_problem, get
 from support.snapshots import shelve, stations
 from support.web_server import places_app
-from unit.support_web import BASE, assert_problem, get
 from waypost.kernel.clock import from_text
 from waypost.web.app import App
 from waypost.web.places.negotiation import wants_html

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
+from support.asking import BASE, assert_problem
 from support.link_service import BEYOND, Service, link_service
 from support.links import NOON, a_link
-from unit.support_web import BASE, assert_problem
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request
 from starlette.types import ASGIApp, Message
 from structlog.testing import capture_logs
 
-from unit.support_web import ask, assert_problem, get, send_raw
+from support.asking import ask, assert_problem, get, send_raw
 from waypost.web.http.bounds import Bounds
 from waypost.web.http.guard import JSON as JSON_TYPE
 from waypost.web.http.guard import WriteGuard, check_content_type, is_loopback

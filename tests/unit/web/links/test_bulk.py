@@ -11,8 +11,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from support.asking import assert_problem
 from support.link_service import NDJSON, TARGET, Service, lines_of, link_service
-from unit.support_web import assert_problem
 from waypost.kernel.errors import StoreTrouble
 from waypost.kernel.tasks import end
 from waypost.sharing.links import many

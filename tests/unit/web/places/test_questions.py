@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
+from support.asking import assert_problem, get
 from support.snapshots import shelve, stations
 from support.web_server import places_app
-from unit.support_web import assert_problem, get
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import App, Places, make_app
 from waypost.web.http.guard import WriteGuard

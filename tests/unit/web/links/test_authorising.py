@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from support.asking import assert_problem
 from support.link_service import BEYOND, NDJSON, TARGET, Service, link_service
-from unit.support_web import assert_problem
 from waypost.kernel.clock import utc_now
 
 pytestmark = pytest.mark.anyio

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from waypost.adapters.sources.ocm.settings import OcmSettings
 from waypost.importing.definitions import DEFAULT_BUDGET, Definition, load_definitions
+from waypost.importing.ocm_settings import OcmSettings
 from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.importing.settings import ImportingSettings
 from waypost.kernel.configuration import Configuration, Found, SecretUrl, SettingError, setting

@@ -27,8 +27,8 @@ from waypost.importing.reminding import remind, remind_imports
 from waypost.importing.schedules import WindowsSchedule
 from waypost.importing.source import Page, Scope
 from waypost.kernel.clock import utc_now
+from waypost.kernel.stopping import Stop
 from waypost.places.licence import Licence
-from waypost.roles.kit.loop import Stop
 from waypost.roles.kit.workforce import make_importer
 from waypost.scaling.jobs.job import Done, Lease, NewJob
 from waypost.scaling.jobs.shards import ShardKey

@@ -17,11 +17,11 @@ import pytest
 from support.lighthouses import light, open_source
 from support.told_provider import Told, Writer, dripping, endless, http, provider, silent
 from waypost.adapters.sources.http import ProviderRejected
-from waypost.adapters.sources.ocm.settings import OcmSettings
 from waypost.adapters.sources.ocm.source import OcmSource
 from waypost.adapters.sources.ocpi.source import OcpiSource
 from waypost.adapters.sources.ocpi.source import make as make_ocpi
 from waypost.importing.definitions import SourceContext
+from waypost.importing.ocm_settings import OcmSettings
 from waypost.importing.settings import ImportingSettings
 from waypost.importing.source import OutsideScope, Page, ProviderUnavailable, Source
 from waypost.kernel.configuration import Secret

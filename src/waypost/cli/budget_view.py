@@ -6,7 +6,7 @@ from waypost.bootstrap.budgets import open_budget
 from waypost.bootstrap.sources import open_source
 from waypost.cli.live import display, look_repeatedly
 from waypost.kernel.errors import AskedWrongly
-from waypost.roles.kit.loop import Stop
+from waypost.kernel.stopping import Stop
 from waypost.scaling.ratelimit.view import BudgetView, LimitView, view_of
 from waypost.settings import Settings
 

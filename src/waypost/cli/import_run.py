@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from waypost.importing.plan import PlannedImport
     from waypost.importing.source import Scope, Source
     from waypost.importing.start import Started
-    from waypost.roles.kit.loop import Stop
+    from waypost.kernel.stopping import Stop
     from waypost.settings import Settings
 
 

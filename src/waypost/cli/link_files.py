@@ -71,7 +71,7 @@ def export_links(load: Load, form: "FileFormat", output: Path | None) -> None:
 
     A file gets its name once it is complete: until then, what was there before stays.
     """
-    from waypost.adapters.exports.streams import whole_file
+    from waypost.kernel.whole_file import whole_file
 
     settings = load()
     if output is None:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from waypost.cli.frame import print_json
 from waypost.kernel.quantities import parse_duration
-from waypost.roles.kit.loop import Stop
+from waypost.kernel.stopping import Stop
 
 View = TypeVar("View")
 

@@ -78,8 +78,8 @@ def export(load: Load, output: Path | None) -> None:
 
     A file gets its name once it is complete: until then, what was there before stays.
     """
-    from waypost.adapters.exports.streams import whole_file
     from waypost.cli.stores import with_stores
+    from waypost.kernel.whole_file import whole_file
 
     async def write(stores: "Stores", file: BinaryIO) -> int:
         written = 0

@@ -7,6 +7,7 @@ import click
 from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
 
 if TYPE_CHECKING:
+    from waypost.kernel.stopping import Stop
     from waypost.serving.pulling.pulling import Pulled
     from waypost.settings import Settings
 
@@ -39,28 +40,41 @@ def pull(load: Load, url: str, generation: str | None, every: str | None, *, as_
 
 
 def _pull(settings: "Settings", url: str, generation: str | None, as_json: bool) -> int:  # noqa: FBT001 - private
+    from waypost.bootstrap.snapshots import open_origin
     from waypost.cli.progress import receiving
     from waypost.roles.kit.loop import run
-    from waypost.roles.pulling import pull_once
+    from waypost.serving.pulling.keep import pull_once
+    from waypost.serving.shelf import Shelf
+
+    async def work(stop: "Stop") -> "Pulled":
+        shelf, keep = Shelf(settings.snapshots), settings.serving.keep
+        async with open_origin(url) as origin:
+            return await pull_once(origin, shelf, stop, keep=keep, generation=generation, progress=on_progress)
 
     with receiving("snapshot") as on_progress:
-        pulled, _ = run(lambda stop: pull_once(settings, url, stop, generation=generation, progress=on_progress))
+        pulled, _ = run(work)
     _show(pulled, as_json=as_json)
     return 0
 
 
 def _keep_pulling(settings: "Settings", url: str, every: str, *, as_json: bool) -> int:
+    from waypost.bootstrap.snapshots import open_origin
     from waypost.cli.live import read_every
     from waypost.roles.kit.loop import run
-    from waypost.roles.pulling import pull_repeatedly
+    from waypost.serving.pulling.keep import pull_repeatedly
+    from waypost.serving.shelf import Shelf
 
     seconds = read_every(every)
     say("looking for new generations; Ctrl-C ends it")
-    _, stop = run(
-        lambda stop: pull_repeatedly(
-            settings, url, stop, every=seconds, on_pulled=lambda pulled: _show(pulled, as_json=as_json)
-        )
-    )
+
+    async def work(stop: "Stop") -> None:
+        shelf, keep = Shelf(settings.snapshots), settings.serving.keep
+        async with open_origin(url) as origin:
+            await pull_repeatedly(
+                origin, shelf, stop, keep=keep, every=seconds, on_pulled=lambda pulled: _show(pulled, as_json=as_json)
+            )
+
+    _, stop = run(work)
     return stop.exit_code
 
 

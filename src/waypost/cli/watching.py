@@ -8,7 +8,7 @@ from rich.table import Table
 from waypost.bootstrap.stores import open_stores
 from waypost.cli.live import display, look_repeatedly
 from waypost.kernel.clock import utc_now
-from waypost.roles.kit.loop import Stop
+from waypost.kernel.stopping import Stop
 from waypost.scaling.jobs.job import STATUSES, Job, Status
 from waypost.settings import Settings
 

@@ -1,9 +1,9 @@
 """Runs an import to its end: starts it, has it worked on, and reports."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from waypost.importing.imports import ImportStore, Report, report, status_by_jobs
 from waypost.importing.inspect import find_import
@@ -15,6 +15,7 @@ from waypost.importing.source import Source
 from waypost.importing.start import start_import
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import StoreTrouble, TerminalError, TransientError
+from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import end
 from waypost.scaling.facts import Facts
 from waypost.scaling.jobs.job import Tally
@@ -22,7 +23,6 @@ from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.ratelimit.budget import Budget
 from waypost.scaling.ratelimit.limits import Limit
 
-Result = TypeVar("Result")
 OnProgress = Callable[[Progress], None]
 
 _PROGRESS_SECONDS = 0.25
@@ -40,18 +40,6 @@ class CrewFailed(TransientError):
     """A worker process ended in a way that the others would too; what it said stands above."""
 
     slug = "crew-failed"
-
-
-class StopSignal(Protocol):
-    """Set when a person or the system asks to stop."""
-
-    def is_set(self) -> bool: ...
-
-    async def wait(self) -> None: ...
-
-    async def interrupting(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """What the work brings; it is broken off when somebody asks to stop."""
-        ...
 
 
 class Workforce(Protocol):
@@ -96,7 +84,7 @@ class Importer:
         self._limits = limits
         self._max_wait = max_wait
 
-    async def run(self, planned: PlannedImport, stop: StopSignal, on_progress: OnProgress) -> Report:
+    async def run(self, planned: PlannedImport, stop: Stop, on_progress: OnProgress) -> Report:
         """Raises what the provider's refusal was, after writing down how far it got."""
         began = monotonic()
         await stop.interrupting(self._start(planned))
@@ -130,7 +118,7 @@ class Importer:
             max_wait=self._max_wait,
         )
 
-    async def _work_to_the_end(self, planned: PlannedImport, stop: StopSignal, cancelled: asyncio.Event) -> None:
+    async def _work_to_the_end(self, planned: PlannedImport, stop: Stop, cancelled: asyncio.Event) -> None:
         """Again, as long as jobs are lost."""
         await self._work(planned.id, stop, cancelled)
         for _ in range(_REMINDERS):
@@ -138,7 +126,7 @@ class Importer:
                 break
             await self._work(planned.id, stop, cancelled)
 
-    async def _work(self, import_id: str, stop: StopSignal, cancelled: asyncio.Event) -> None:
+    async def _work(self, import_id: str, stop: Stop, cancelled: asyncio.Event) -> None:
         workforce = self._hire(import_id, (await self._jobs.tally(import_id)).unfinished)
         stopping = [asyncio.create_task(_stop_after(workforce, cause)) for cause in (stop, cancelled)]
         try:
@@ -185,6 +173,6 @@ class Importer:
             await asyncio.sleep(_PROGRESS_SECONDS)
 
 
-async def _stop_after(workforce: Workforce, cause: StopSignal | asyncio.Event) -> None:
+async def _stop_after(workforce: Workforce, cause: Stop | asyncio.Event) -> None:
     await cause.wait()
     workforce.stop()

@@ -14,9 +14,9 @@ from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import open_stores
 from waypost.importing.check_schedules import check_schedules, refuse_none
 from waypost.importing.reminding import remind
+from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import end
 from waypost.roles.kit.health_port import health_port
-from waypost.roles.kit.loop import Stop
 from waypost.roles.kit.upkeep import upkeep
 from waypost.roles.serve import store_probe
 from waypost.scaling.schedules.book import Book

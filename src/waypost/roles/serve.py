@@ -11,9 +11,9 @@ from starlette.types import ASGIApp
 
 from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
 from waypost.kernel.errors import WaypostError
+from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import end
 from waypost.roles.authoring import make_author, read_vocabularies
-from waypost.roles.kit.loop import Stop
 from waypost.roles.kit.sockets import HttpServer, address, listen
 from waypost.roles.visits import counting
 from waypost.serving.shelf import LiveGeneration, Shelf

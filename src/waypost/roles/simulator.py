@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from waypost.roles.kit.loop import Stop
+from waypost.kernel.stopping import Stop
 from waypost.roles.kit.sockets import HttpServer, address, listen
 from waypost.roles.serve import OnUp, answer, background
 from waypost.simulator.app import make_app

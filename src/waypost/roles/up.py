@@ -19,8 +19,8 @@ from waypost.importing.start import PROVIDER, SIMULATED
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
 from waypost.kernel.ids import new_id
+from waypost.kernel.stopping import Stop
 from waypost.roles.kit.folder_lock import alone_in
-from waypost.roles.kit.loop import Stop
 from waypost.roles.kit.snapshots import build_snapshot
 from waypost.roles.kit.sockets import address, listen
 from waypost.roles.kit.upkeep import retention

@@ -11,8 +11,8 @@ from contextlib import AsyncExitStack
 
 from waypost.bootstrap.jobs import open_jobs
 from waypost.bootstrap.stores import Stores, open_stores
+from waypost.kernel.stopping import Stop
 from waypost.roles.kit.desk import Desk
-from waypost.roles.kit.loop import Stop
 from waypost.roles.kit.upkeep import upkeep
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.worker import Worker, worker_name

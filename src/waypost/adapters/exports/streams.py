@@ -1,18 +1,16 @@
-"""Files to write to: compressed as their names say, and under their names only once they are whole."""
+"""Files to write to, compressed as their names say."""
 
-import errno
 import gzip
-import os
-import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from zstandard import ZstdCompressor
 
 from waypost.kernel.errors import AskedWrongly
+from waypost.kernel.whole_file import whole_file
 
 STDOUT = "-"
 _LEVEL = 6
@@ -30,61 +28,6 @@ def open_output(target: str) -> Iterator[BinaryIO]:
         raise AskedWrongly(f"{target} would not be compressed like that; use .gz or .zst", parameter="output")
     with whole_file(Path(target)) as plain, ExitStack() as stack:
         yield _packing(Path(target), plain, stack)
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """One that cannot be written to its end leaves nothing behind, and an old one as it was."""
-    if path.is_dir():
-        raise AskedWrongly(f"{path} is a folder; name a file in it", parameter="output")
-    if _is_stream(path):
-        with path.open("wb") as file:
-            yield file
-        return
-    # What a symbolic link leads to is replaced, not the link.
-    path = Path(os.path.realpath(path))
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    begun = _begin(part, path)
-    try:
-        with begun as file:
-            if path.exists():
-                _same_owner(path, part)
-                shutil.copymode(path, part)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            # A write knows no names.
-            error.filename = str(path)
-        raise
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _begin(part: Path, path: Path) -> BinaryIO:
-    if path.exists() and not os.access(path, os.W_OK):
-        raise AskedWrongly(f"{path} is write-protected; choose another file", parameter="output")
-    try:
-        return part.open("wb")
-    except OSError as error:
-        raise AskedWrongly(
-            f"no file can be written in {part.parent} ({error.strerror}); choose another folder", parameter="output"
-        ) from None
-
-
-def _same_owner(path: Path, part: Path) -> None:
-    """As far as we may: an administrator's backup of somebody's file remains that person's."""
-    found = path.stat()
-    with suppress(PermissionError):
-        os.chown(part, found.st_uid, found.st_gid)
-
-
-def _is_stream(path: Path) -> bool:
-    """A pipe or a device takes bytes as they come; and so does /dev/stdout, even where that is a file."""
-    folder = Path(os.path.realpath(path.parent))
-    return folder == Path("/dev") or folder.is_relative_to("/proc") or (path.exists() and not path.is_file())
 
 
 def _packing(path: Path, plain: BinaryIO, stack: ExitStack) -> BinaryIO:

@@ -7,11 +7,11 @@ from waypost.adapters.sources.http import ProviderClient
 from waypost.adapters.sources.keyset import ids_after
 from waypost.adapters.sources.ocm.answer import sift
 from waypost.adapters.sources.ocm.question import Question
-from waypost.adapters.sources.ocm.settings import PUBLIC_URL, OcmSettings
 from waypost.adapters.sources.over_http import HttpSource
 from waypost.adapters.sources.reading import read_array
 from waypost.importing.base import budget_key
 from waypost.importing.cuts import Axis, IdRange
+from waypost.importing.ocm_settings import PUBLIC_URL, OcmSettings
 from waypost.importing.settings import ImportingSettings
 from waypost.importing.source import BadCursor, Page, PlanAxis
 from waypost.places.licence import Licence

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from waypost.adapters.sources.http import Answer
-from waypost.adapters.sources.ocm.settings import OcmSettings
 from waypost.adapters.sources.ocm.source import OcmSource
 from waypost.importing.geography import Box
+from waypost.importing.ocm_settings import OcmSettings
 from waypost.importing.plan import UnsupportedScope
 from waypost.importing.settings import ImportingSettings
 from waypost.importing.source import Page, Scope

@@ -14,9 +14,9 @@ import pytest
 from support.told_provider import Provider, Told, dripping, endless, http, provider, silent
 from waypost.adapters.sources.http import ProviderRejected
 from waypost.adapters.sources.ocm.records import OcmRecord
-from waypost.adapters.sources.ocm.settings import OcmSettings
 from waypost.adapters.sources.ocm.source import OcmSource
 from waypost.importing.cuts import IdRange
+from waypost.importing.ocm_settings import OcmSettings
 from waypost.importing.settings import ImportingSettings
 from waypost.importing.source import (
     AccessDenied,

@@ -12,7 +12,7 @@ from support.budget_stores import BUDGET_STORES, OpenStore
 from support.waiting import until
 from waypost.kernel.clock import monotonic
 from waypost.scaling.ratelimit.account import Rules
-from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted
+from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, ProviderPauses
 from waypost.scaling.ratelimit.limits import Spacing, parse_limits, parse_shared_limits
 from waypost.scaling.ratelimit.shared import SharedBudget
 
@@ -117,6 +117,22 @@ async def test_a_penalty_stops_everybody_who_shares_the_key(opened: Open) -> Non
         with pytest.raises(BudgetExhausted):
             await budget.acquire(KEY, max_wait=40)
     await one.acquire(OTHER_KEY, max_wait=0.0)
+
+
+async def test_nobody_waits_for_a_pause_that_is_too_long(opened: Open) -> None:
+    budget = await opened("1/s")
+    await budget.acquire(KEY)
+    waiting = asyncio.create_task(budget.acquire(KEY, max_pause=30))
+    await until(lambda: waits(budget, turns=2))
+    await budget.penalise(KEY, 60)
+    with pytest.raises(ProviderPauses) as pauses:
+        await waiting
+    assert pauses.value.retry_in == pytest.approx(60, abs=5)
+
+
+async def test_a_line_is_no_pause(opened: Open) -> None:
+    budget = await opened("5/s")
+    await asyncio.gather(*(budget.acquire(KEY, max_pause=0.0) for _ in range(4)))
 
 
 async def test_a_penalty_reaches_those_who_wait_already(opened: Open) -> None:

@@ -54,7 +54,9 @@ class Free:
     def __init__(self) -> None:
         self.advice: list[Advice] = []
 
-    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> float:
+    async def acquire(
+        self, key: str, *, cost: int = 1, max_wait: float | None = None, max_pause: float | None = None
+    ) -> float:
         return monotonic() + 1
 
     async def penalise(self, key: str, retry_after: float | None) -> float:

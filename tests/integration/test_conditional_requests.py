@@ -35,7 +35,9 @@ class Named(Lighthouses):
 
 
 class NoBudget:
-    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> float:
+    async def acquire(
+        self, key: str, *, cost: int = 1, max_wait: float | None = None, max_pause: float | None = None
+    ) -> float:
         return monotonic() + 1.0
 
     def succeeded(self, key: str) -> None: ...

@@ -65,10 +65,14 @@ class Free:
         """Of the turns that it gives, the first are over at once."""
         self.advice: list[Advice] = []
         self.given = 0
+        self.pauses: list[float | None] = []
         self._lost = lost
 
-    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> float:
+    async def acquire(
+        self, key: str, *, cost: int = 1, max_wait: float | None = None, max_pause: float | None = None
+    ) -> float:
         self.given += 1
+        self.pauses.append(max_pause)
         return monotonic() + (1.0 if self.given > self._lost else -1.0)
 
     async def penalise(self, key: str, retry_after: float | None) -> float:
@@ -128,6 +132,12 @@ async def test_a_turn_that_was_lost_before_the_request_could_leave_is_asked_for_
     budget = Free(lost=2)
     await work(backend, Told(book(3)), await hold(backend), budget=budget)
     assert budget.given == 2 + 4
+
+
+async def test_no_job_is_held_through_a_pause_that_outlasts_its_lease(backend: Backend) -> None:
+    budget = Free()
+    await work(backend, Told(book(1)), await hold(backend), budget=budget)
+    assert all(pause is not None and 0 < pause <= 30 for pause in budget.pauses)
 
 
 async def test_a_failed_request_never_looks_like_an_empty_page(backend: Backend) -> None:

@@ -12,6 +12,7 @@ AWAY = "provider-away"
 _WAITS = {
     AWAY: "the provider",
     "provider-refused": "the provider",
+    "provider-pauses": "the provider",
     "budget-exhausted": "a turn in the budget",
     "source-elsewhere": "a worker that has its source",
 }

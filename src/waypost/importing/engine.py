@@ -1,6 +1,7 @@
 """The import engine: from a leased job, page by page, to a finished shard."""
 
 import asyncio
+import math
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -171,17 +172,20 @@ class Engine:
 
     async def _wait_for_turn(self, held: Held) -> None:
         if key := self._source.budget_key:
-            await self._take_a_turn(key)
+            await self._take_a_turn(key, held)
             if self._can_be_probed and self._outage.needs_a_probe(held.lease.shard):
                 await self._probe(held)
-                await self._take_a_turn(key)
+                await self._take_a_turn(key, held)
         if monotonic() >= held.deadline:
             raise LeaseLost(f"the lease on {held.lease.shard} ran out while waiting for its turn")
 
-    async def _take_a_turn(self, key: str) -> None:
+    async def _take_a_turn(self, key: str, held: Held) -> None:
+        """A pause that outlasts the lease is no time to hold a job: a worker that is killed meanwhile had not begun."""
+        lost_at = -math.inf
         # Again, if this process was stopped just after it had been given one.
-        while monotonic() > await self._budget.acquire(key, max_wait=self._max_wait):
-            pass
+        while monotonic() > lost_at:
+            left = held.deadline - monotonic()
+            lost_at = await self._budget.acquire(key, max_wait=self._max_wait, max_pause=max(0.0, left))
 
     async def _probe(self, held: Held) -> None:
         """One of us asks a provider that is away something small; the others go by what came of it."""

@@ -43,6 +43,7 @@ def job(shard: str = "ocm/country:DE/full:2026-02-21", *, wait: float = 0.0, sai
         ("provider-away", 8, "done", None),
         ("provider-refused", 30, "pending", "the provider: provider-refused, in 30 s"),
         ("budget-exhausted", 30, "pending", "a turn in the budget: budget-exhausted, in 30 s"),
+        ("provider-pauses", 30, "pending", "the provider: provider-pauses, in 30 s"),
         ("source-elsewhere", 30, "pending", "a worker that has its source: source-elsewhere, in 30 s"),
         ("provider-unavailable", 4, "pending", "another try: provider-unavailable, in 4 s"),
         ("provider-unavailable", 0, "pending", None),

@@ -15,6 +15,12 @@ class BudgetExhausted(NotNow):
     slug = "budget-exhausted"
 
 
+class ProviderPauses(NotNow):
+    """The provider wants nobody to ask for a while; the job is given back, so that nobody holds it for nothing."""
+
+    slug = "provider-pauses"
+
+
 class Advice(msgspec.Struct, frozen=True):
     """What a provider says with an answer: so many requests are left, until its count starts again in `reset` s."""
 
@@ -25,10 +31,13 @@ class Advice(msgspec.Struct, frozen=True):
 class Budget(Protocol):
     """A key names a provider and a hash of our key there: `ocm:0123456789abcdef`."""
 
-    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> float:
+    async def acquire(
+        self, key: str, *, cost: int = 1, max_wait: float | None = None, max_pause: float | None = None
+    ) -> float:
         """Return when it is this caller's turn; the time, on our monotonic clock, after which that is lost.
 
-        Raises BudgetExhausted, taking nothing, if the turn is past `max_wait`.
+        Raises BudgetExhausted, taking nothing, if the turn is past `max_wait`, and ProviderPauses if nobody may ask
+        for longer than `max_pause`.
         """
         ...
 

@@ -13,7 +13,7 @@ from waypost.kernel.errors import StoreTrouble
 from waypost.kernel.ids import new_id
 from waypost.kernel.tasks import end
 from waypost.scaling.ratelimit.account import Rules
-from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, BudgetStore, Look
+from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, BudgetStore, Look, ProviderPauses
 from waypost.scaling.ratelimit.gate import Gate, Ticket
 from waypost.scaling.ratelimit.share import Share
 from waypost.telemetry.logs import get_logger
@@ -69,13 +69,15 @@ class SharedBudget:
         await end(*self._leaving)
         await asyncio.gather(*(gate.close() for gate in self._gates.values()))
 
-    async def acquire(self, key: str, *, cost: int = 1, max_wait: float | None = None) -> float:
+    async def acquire(
+        self, key: str, *, cost: int = 1, max_wait: float | None = None, max_pause: float | None = None
+    ) -> float:
         if cost < 1:
             raise ValueError(f"a request costs at least 1, not {cost}")
         gate, began = self._gate(key), monotonic()
         ticket = gate.ticket(cost, float("inf") if max_wait is None else began + max(0.0, max_wait))
         try:
-            while not await self._try(key, gate, ticket):
+            while not await self._try(key, gate, ticket, max_pause):
                 pass
         except BaseException:
             self._leave(gate, ticket)
@@ -106,7 +108,7 @@ class SharedBudget:
     async def look(self, key: str) -> Look:
         return await self._store.look(key)
 
-    async def _try(self, key: str, gate: Gate, ticket: Ticket) -> bool:
+    async def _try(self, key: str, gate: Gate, ticket: Ticket, max_pause: float | None) -> bool:
         """Whether it is this caller's turn now; else it has to ask again."""
         if monotonic() < self._ask_again_at:
             return await self._without_store(key, gate, ticket)
@@ -114,6 +116,8 @@ class SharedBudget:
             answered = await gate.ask(ticket)
             self._is_away = False
             self._shares.pop(key, None)
+            if max_pause is not None and gate.penalty_left > max_pause:
+                raise _pausing(key, gate.penalty_left)
             match answered.verdict:
                 case "granted":
                     return await gate.its_time(ticket)
@@ -177,6 +181,10 @@ async def _leave(gate: Gate, turn: int) -> None:
 
 def _provider(key: str) -> str:
     return key.partition(":")[0]
+
+
+def _pausing(key: str, left: float) -> ProviderPauses:
+    return ProviderPauses(f"nobody may ask {_provider(key)} for another {left:.0f} s", retry_in=left)
 
 
 def _exhausted(key: str, over: float) -> BudgetExhausted:

@@ -18,7 +18,6 @@ from waypost.kernel.tasks import end
 from waypost.roles.kit.health_port import health_port
 from waypost.roles.kit.loop import Stop
 from waypost.roles.kit.upkeep import upkeep
-from waypost.roles.serve import store_probe
 from waypost.scaling.schedules.book import Book
 from waypost.scaling.schedules.scheduler import Scheduler
 from waypost.settings import Settings
@@ -31,7 +30,7 @@ async def run_scheduler(settings: Settings, stop: Stop, on_start: OnStart) -> No
     refuse_none(schedules)
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings))
-        await stack.enter_async_context(health_port(settings, {"store": store_probe(stores)}))
+        await stack.enter_async_context(health_port(settings, stores.facts))
         await check_schedules(schedules, partial(open_source, settings=settings), stores.facts)
         reminding = partial(remind, stores.jobs, stores.pages)
         rng = random.Random()  # noqa: S311 - spreads retries, guards nothing

@@ -12,7 +12,7 @@ from functools import partial
 
 from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import open_stores
-from waypost.importing.check_schedules import check_schedules, refuse_none
+from waypost.importing.check_schedules import check_schedules, refuse_without_schedules
 from waypost.importing.reminding import remind
 from waypost.kernel.tasks import end
 from waypost.roles.kit.health_port import health_port
@@ -27,7 +27,7 @@ OnStart = Callable[[], None]
 
 async def run_scheduler(settings: Settings, stop: Stop, on_start: OnStart) -> None:
     schedules = settings.schedules
-    refuse_none(schedules)
+    refuse_without_schedules(schedules)
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings))
         await stack.enter_async_context(health_port(settings, stores.facts))

@@ -11,7 +11,7 @@ import msgspec
 from waypost.bootstrap.budgets import open_budget
 from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
-from waypost.importing.imports import Report
+from waypost.importing.imports import ImportReport
 from waypost.importing.plan import plan_import
 from waypost.importing.progress import Progress
 from waypost.importing.source import Scope
@@ -175,7 +175,7 @@ class Bringing:
         await build_snapshot(self._settings, self._stores)
         await self._role.look()
 
-    def _conclude(self, report: Report) -> None:
+    def _conclude(self, report: ImportReport) -> None:
         dead = report.shards.get("dead", 0)
         self._state.status = "failed" if dead else "done"
         self._state.error = f"{dead} shards failed; see: waypost job list --status dead" if dead else None

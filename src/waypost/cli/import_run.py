@@ -13,7 +13,7 @@ from waypost.cli.import_view import print_ended
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from waypost.importing.imports import Report
+    from waypost.importing.imports import ImportReport
     from waypost.importing.plan import PlannedImport
     from waypost.importing.source import Scope, Source
     from waypost.importing.start import Started
@@ -95,7 +95,7 @@ def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_j
 
     settings, scope = load({"source": source}), read()
 
-    async def work(stop: "Stop") -> "Report":
+    async def work(stop: "Stop") -> "ImportReport":
         from waypost.bootstrap.budgets import open_budget
         from waypost.bootstrap.stores import open_stores
         from waypost.kernel.cores import available_cores

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from waypost.bootstrap.stores import Stores
-    from waypost.importing.imports import Standing
+    from waypost.importing.imports import ImportStanding
 
 # Shards that a report names unless it is asked for all.
 _SLOWEST = 10
@@ -27,7 +27,7 @@ def status(load: Load, import_id: str | None, limit: int, *, as_json: bool) -> N
     from waypost.cli.stores import with_stores
     from waypost.importing.inspect import latest_imports, standing_of
 
-    async def look(stores: "Stores") -> "Sequence[Standing]":
+    async def look(stores: "Stores") -> "Sequence[ImportStanding]":
         if import_id:
             return [await standing_of(stores.imports, stores.jobs, import_id)]
         return await latest_imports(stores.imports, stores.jobs, limit)

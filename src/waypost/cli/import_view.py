@@ -7,17 +7,17 @@ import click
 from waypost.cli.frame import say
 
 if TYPE_CHECKING:
-    from waypost.importing.imports import DetailedReport, Report, ShardReport, Standing
+    from waypost.importing.imports import DetailedReport, ImportReport, ImportStanding, ShardReport
     from waypost.importing.source import Scope
 
 
-def print_standing(standing: "Standing") -> None:
+def print_standing(standing: "ImportStanding") -> None:
     done = sum(standing.shards.get(name, 0) for name in ("done", "dead", "cancelled"))
     started = standing.started_at.strftime("%Y-%m-%d %H:%M:%SZ")
     click.echo(f"{standing.id}  {standing.status:<9}  {started}  {done} of {sum(standing.shards.values())} shards")
 
 
-def print_counts(report: "Report") -> None:
+def print_counts(report: "ImportReport") -> None:
     click.echo(
         f"{report.added} added, {report.changed} changed, {report.unchanged} unchanged, {report.removed} removed,"
         f" {report.rejected} rejected in {report.seconds:.1f} s"
@@ -54,7 +54,7 @@ def _shard_line(shard: "ShardReport") -> str:
     return f"{shard.status:<9} {shard.seconds:>9.1f} s {counts}  {shard.shard}{unsure}{reason}"
 
 
-def print_ended(report: "Report", scope: "Scope") -> None:
+def print_ended(report: "ImportReport", scope: "Scope") -> None:
     print_counts(report)
     if report.rejected:
         say(f"why records were rejected: waypost import report {report.id}")

@@ -100,11 +100,11 @@ async def _look_up(settings: "Settings") -> "list[ListedSchedule]":
 
 async def _set_paused(settings: "Settings", name: str, *, paused: bool) -> "ListedSchedule":
     from waypost.bootstrap.stores import open_stores
-    from waypost.importing.check_schedules import refuse_none
+    from waypost.importing.check_schedules import refuse_without_schedules
     from waypost.scaling.schedules.book import Book
     from waypost.scaling.schedules.listing import find_schedule, list_schedule
 
-    refuse_none(settings.schedules)
+    refuse_without_schedules(settings.schedules)
     schedule = find_schedule(settings.schedules, name)
     async with open_stores(settings) as stores:
         coverage = await Book(stores.facts).set_paused(name, paused=paused)

@@ -1,6 +1,6 @@
 """Cancels an import: those of its jobs that nobody else wants."""
 
-from waypost.importing.imports import ImportStore, Standing, standing
+from waypost.importing.imports import ImportStanding, ImportStore, standing
 from waypost.importing.inspect import find_import, standing_of
 from waypost.kernel.errors import Conflict
 from waypost.scaling.jobs.store import JobStore
@@ -12,7 +12,7 @@ class ImportEnded(Conflict):
     slug = "import-ended"
 
 
-async def cancel_import(imports: ImportStore, jobs: JobStore, import_id: str) -> Standing:
+async def cancel_import(imports: ImportStore, jobs: JobStore, import_id: str) -> ImportStanding:
     """Its jobs first, so that the same command finishes a cancellation that was broken off half way."""
     known = await find_import(imports, import_id)
     await jobs.cancel(import_id)

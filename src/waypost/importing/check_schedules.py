@@ -26,7 +26,7 @@ class Unschedulable(AskedWrongly):
     slug = "unschedulable"
 
 
-def refuse_none(schedules: Mapping[str, Schedule]) -> None:
+def refuse_without_schedules(schedules: Mapping[str, Schedule]) -> None:
     if not schedules:
         raise NoSchedules("no schedules are configured", next_step=f"add one to waypost.toml, such as: {EXAMPLE}")
 

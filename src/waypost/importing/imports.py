@@ -21,7 +21,7 @@ class Import(msgspec.Struct, frozen=True):
     finished_at: datetime | None = None
 
 
-class Standing(msgspec.Struct, frozen=True):
+class ImportStanding(msgspec.Struct, frozen=True):
     """How an import stands; `shards` counts them by status."""
 
     id: str
@@ -33,7 +33,7 @@ class Standing(msgspec.Struct, frozen=True):
     shards: Mapping[str, int]
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
     """What an import did; `shards` counts them by status, and `unsure` those of which nothing was removed, because they
     were not read as one still list.
     """
@@ -83,7 +83,7 @@ class Rejected(msgspec.Struct, frozen=True):
     reason: str
 
 
-class DetailedReport(Report, frozen=True, kw_only=True):
+class DetailedReport(ImportReport, frozen=True, kw_only=True):
     """What an import did, with each of its shards in the order of the plan, and some of the rejected records."""
 
     by_shard: Sequence[ShardReport]
@@ -145,7 +145,7 @@ def status_by_jobs(tally: Tally) -> ImportStatus:
     return "failed" if tally.jobs.get("dead") else "done"
 
 
-def standing(known: Import, tally: Tally) -> Standing:
+def standing(known: Import, tally: Tally) -> ImportStanding:
     """By its jobs, with which others may have gone on since it was written down; once they are pruned, by that.
 
     What was cancelled stays so, whatever others do with its jobs.
@@ -154,12 +154,12 @@ def standing(known: Import, tally: Tally) -> Standing:
     if status != "cancelled" and tally.total and not tally.unfinished:
         status = status_by_jobs(tally)
     shards: dict[str, int] = {name: count for name, count in tally.jobs.items() if count}
-    return Standing(known.id, known.source, known.scope, status, known.started_at, known.finished_at, shards)
+    return ImportStanding(known.id, known.source, known.scope, status, known.started_at, known.finished_at, shards)
 
 
-def report(import_id: str, tally: Tally, seconds: float) -> Report:
+def report(import_id: str, tally: Tally, seconds: float) -> ImportReport:
     counted = tally.counters
-    return Report(
+    return ImportReport(
         id=import_id,
         added=counted.get("added", 0),
         changed=counted.get("changed", 0),
@@ -175,7 +175,9 @@ def report(import_id: str, tally: Tally, seconds: float) -> Report:
     )
 
 
-def detailed(brief: Report, jobs: Sequence[Job], rejects: Sequence[Rejected], *, cancelled: bool) -> DetailedReport:
+def detailed(
+    brief: ImportReport, jobs: Sequence[Job], rejects: Sequence[Rejected], *, cancelled: bool
+) -> DetailedReport:
     """With each job. What a cancelled import waits for no more is cancelled for it, also while others want it."""
     shards = [_shard_report(job, "cancelled" if cancelled and job.status in UNFINISHED else job.status) for job in jobs]
     return DetailedReport(**msgspec.structs.asdict(brief), by_shard=shards, rejects=rejects)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from waypost.importing.imports import DetailedReport, Import, ImportStore, Standing, detailed, report, standing
+from waypost.importing.imports import DetailedReport, Import, ImportStanding, ImportStore, detailed, report, standing
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import NotFound
 from waypost.scaling.jobs.store import JobStore
@@ -26,11 +26,11 @@ async def find_import(imports: ImportStore, import_id: str) -> Import:
     return found
 
 
-async def standing_of(imports: ImportStore, jobs: JobStore, import_id: str) -> Standing:
+async def standing_of(imports: ImportStore, jobs: JobStore, import_id: str) -> ImportStanding:
     return standing(await find_import(imports, import_id), await jobs.tally(import_id))
 
 
-async def latest_imports(imports: ImportStore, jobs: JobStore, limit: int) -> Sequence[Standing]:
+async def latest_imports(imports: ImportStore, jobs: JobStore, limit: int) -> Sequence[ImportStanding]:
     return [standing(each, await jobs.tally(each.id)) for each in await imports.latest(limit)]
 
 

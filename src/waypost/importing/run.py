@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from waypost.importing.imports import ImportStore, Report, report, status_by_jobs
+from waypost.importing.imports import ImportReport, ImportStore, report, status_by_jobs
 from waypost.importing.inspect import find_import
 from waypost.importing.pages import PageStore
 from waypost.importing.plan import PlannedImport
@@ -84,7 +84,7 @@ class Importer:
         self._limits = limits
         self._max_wait = max_wait
 
-    async def run(self, planned: PlannedImport, stop: Stop, on_progress: OnProgress) -> Report:
+    async def run(self, planned: PlannedImport, stop: Stop, on_progress: OnProgress) -> ImportReport:
         """Raises what the provider's refusal was, after writing down how far it got."""
         began = monotonic()
         await stop.interrupting(self._start(planned))

@@ -12,13 +12,12 @@ from functools import partial
 
 from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import open_stores
-from waypost.importing.check_schedules import check_schedules, refuse_none
+from waypost.importing.check_schedules import check_schedules, refuse_without_schedules
 from waypost.importing.reminding import remind
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import end
 from waypost.roles.kit.health_port import health_port
 from waypost.roles.kit.upkeep import upkeep
-from waypost.roles.serve import store_probe
 from waypost.scaling.schedules.book import Book
 from waypost.scaling.schedules.scheduler import Scheduler
 from waypost.settings import Settings
@@ -28,10 +27,10 @@ OnStart = Callable[[], None]
 
 async def run_scheduler(settings: Settings, stop: Stop, on_start: OnStart) -> None:
     schedules = settings.schedules
-    refuse_none(schedules)
+    refuse_without_schedules(schedules)
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings))
-        await stack.enter_async_context(health_port(settings, {"store": store_probe(stores)}))
+        await stack.enter_async_context(health_port(settings, stores.facts))
         await check_schedules(schedules, partial(open_source, settings=settings), stores.facts)
         reminding = partial(remind, stores.jobs, stores.pages)
         rng = random.Random()  # noqa: S311 - spreads retries, guards nothing

@@ -5,7 +5,7 @@ import gc
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from starlette.types import ASGIApp
 
@@ -14,6 +14,7 @@ from waypost.kernel.errors import WaypostError
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import end
 from waypost.roles.authoring import make_author, read_vocabularies
+from waypost.roles.kit.health_port import store_probe
 from waypost.roles.kit.sockets import HttpServer, address, listen
 from waypost.roles.visits import counting
 from waypost.serving.shelf import LiveGeneration, Shelf
@@ -26,9 +27,11 @@ from waypost.web.app import Places, make_app
 from waypost.web.follow.link_cache import LinkCache
 from waypost.web.follow.password_door import PasswordDoor
 from waypost.web.http.guard import WriteGuard
-from waypost.web.http.health import Probe
 from waypost.web.http.proxies import Proxies
 from waypost.web.links.sharing import Redirects, Sharing
+
+if TYPE_CHECKING:
+    from waypost.web.http.health import Probe
 
 log = get_logger("serve")
 
@@ -139,7 +142,7 @@ async def serve_role(
         if links:
             stores = await stack.enter_async_context(open_stores(settings))
             await stores.facts.set(ADDRESS, address(sock))
-            probes["store"] = store_probe(stores)
+            probes["store"] = store_probe(stores.facts)
             guard = WriteGuard(settings.web.host, stores.keys)
             if links == "all":
                 sharing = await stack.enter_async_context(links_part(settings, stores))
@@ -156,13 +159,6 @@ async def serve_role(
         gc.collect()
         gc.freeze()
         await answer(app, sock, stop, on_up)
-
-
-def store_probe(stores: Stores) -> Probe:
-    async def probe() -> None:
-        await stores.facts.get(ADDRESS)
-
-    return probe
 
 
 async def answer(app: ASGIApp, sock: socket.socket, stop: Stop, on_up: OnUp) -> None:

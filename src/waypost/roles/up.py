@@ -11,7 +11,7 @@ import msgspec
 from waypost.bootstrap.budgets import open_budget
 from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
-from waypost.importing.imports import Report
+from waypost.importing.imports import ImportReport
 from waypost.importing.plan import plan_import
 from waypost.importing.progress import Progress
 from waypost.importing.source import Scope
@@ -21,12 +21,14 @@ from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
 from waypost.kernel.ids import new_id
 from waypost.kernel.stopping import Stop
 from waypost.roles.kit.folder_lock import alone_in
+from waypost.roles.kit.health_port import store_probe
 from waypost.roles.kit.snapshots import build_snapshot
 from waypost.roles.kit.sockets import address, listen
 from waypost.roles.kit.upkeep import retention
 from waypost.roles.kit.workforce import make_importer
-from waypost.roles.serve import ADDRESS, OnUp, PlacesRole, answer, background, links_part, store_probe
+from waypost.roles.serve import ADDRESS, OnUp, PlacesRole, answer, background, links_part
 from waypost.roles.simulator import simulated
+from waypost.scaling.facts import Facts
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.settings import Settings
 from waypost.simulator.geography import COUNTRIES
@@ -92,8 +94,8 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
     async with AsyncExitStack() as stack:
         stack.enter_context(alone_in(settings.storage.folder))
         sock = stack.enter_context(listen(settings.web.host, settings.web.port, moves_on=wish.moves_on))
-        settings, scope = await _choose_provider(settings, wish, stack)
         stores = await stack.enter_async_context(open_stores(settings))
+        settings, scope = await _choose_provider(settings, wish, stores.facts, stack)
         # The lock says that no other `up` lives on this folder: what one of them held, nobody works on now.
         await stores.jobs.release_owner(_owner(settings), max_attempts=settings.jobs.max_attempts)
         await stores.facts.set(ADDRESS, address(sock))
@@ -110,7 +112,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
             return PageStatus(name, count, state, guard.writable, attribution)
 
         app = make_app(
-            probes={"snapshot": role.probe, "store": store_probe(stores)},
+            probes={"snapshot": role.probe, "store": store_probe(stores.facts)},
             guard=guard,
             places=role.part,
             sharing=sharing,
@@ -173,7 +175,7 @@ class Bringing:
         await build_snapshot(self._settings, self._stores)
         await self._role.look()
 
-    def _conclude(self, report: Report) -> None:
+    def _conclude(self, report: ImportReport) -> None:
         dead = report.shards.get("dead", 0)
         self._state.status = "failed" if dead else "done"
         self._state.error = f"{dead} shards failed; see: waypost job list --status dead" if dead else None
@@ -185,10 +187,11 @@ def _owner(settings: Settings) -> str:
     return f"up@{socket.gethostname()}:{settings.storage.folder}"
 
 
-async def _choose_provider(settings: Settings, wish: Wish, stack: AsyncExitStack) -> tuple[Settings, Scope]:
+async def _choose_provider(
+    settings: Settings, wish: Wish, facts: Facts, stack: AsyncExitStack
+) -> tuple[Settings, Scope]:
     """The simulated provider, unless a key or an address was given; never another one than last time."""
-    async with open_stores(settings) as stores:
-        known = await stores.facts.get(PROVIDER)
+    known = await facts.get(PROVIDER)
     if settings.ocm.key or settings.found["ocm.url"].origin != "default":
         if wish.scope is None:
             raise ScopeNeeded(
@@ -199,8 +202,7 @@ async def _choose_provider(settings: Settings, wish: Wish, stack: AsyncExitStack
     places = wish.places or _remembered_places(known) or _DEFAULT_PLACES
     provider = f"{SIMULATED} {places} places"
     _refuse_mixing(known, provider, settings)
-    async with open_stores(settings) as stores:
-        await stores.facts.set(PROVIDER, provider)
+    await facts.set(PROVIDER, provider)
     url = await stack.enter_async_context(simulated(places, _SEED))
     scope = wish.scope or Scope(tuple(country.code for country in COUNTRIES))
     return _pointed_at(settings, url), scope

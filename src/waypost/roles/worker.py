@@ -1,7 +1,7 @@
 """The worker role: works on whatever jobs there are, and gives them back when it is asked to stop.
 
 In order: the stores are opened, jobs are claimed (scaling/jobs/worker.py), a thread keeps their leases alive, and each
-job is handed to its source's engine or to a chore (roles/kit/desk.py).
+job is handed to its source's engine or to a chore (roles/kit/job_handlers.py).
 """
 
 import asyncio
@@ -10,9 +10,10 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from waypost.bootstrap.jobs import open_jobs
-from waypost.bootstrap.stores import Stores, open_stores
+from waypost.bootstrap.stores import open_stores
 from waypost.kernel.stopping import Stop
-from waypost.roles.kit.desk import Desk
+from waypost.roles.kit.health_port import health_port
+from waypost.roles.kit.job_handlers import JobHandlers
 from waypost.roles.kit.upkeep import upkeep
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.worker import Worker, worker_name
@@ -28,11 +29,11 @@ async def run_worker(
     name = worker_name()
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings))
-        await _show_health(settings, stores, stack)
-        desk = Desk(settings, stores, stack)
+        await stack.enter_async_context(health_port(settings, stores.facts))
+        handlers = JobHandlers(settings, stores, stack)
         renewer = stack.enter_context(Renewer(lambda: open_jobs(settings), settings.jobs.lease))
         rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
-        worker = Worker(stores.jobs, renewer, desk.work, owner=name, settings=settings.jobs, rng=rng)
+        worker = Worker(stores.jobs, renewer, handlers.work, owner=name, settings=settings.jobs, rng=rng)
         await stack.enter_async_context(upkeep(settings, stores))
         stopping = asyncio.create_task(stop.wait())
         stopping.add_done_callback(lambda _done: worker.stop())
@@ -44,12 +45,3 @@ async def run_worker(
                 await (worker.run_until_idle() if until_done else worker.run())
         finally:
             stopping.cancel()
-
-
-async def _show_health(settings: Settings, stores: Stores, stack: AsyncExitStack) -> None:
-    """Only where it is wanted: loading a web framework would be most of what a worker needs to start."""
-    if settings.web.health_port:
-        from waypost.roles.kit.health_port import health_port  # noqa: PLC0415 - as above
-        from waypost.roles.serve import store_probe  # noqa: PLC0415 - as above
-
-        await stack.enter_async_context(health_port(settings, {"store": store_probe(stores)}))

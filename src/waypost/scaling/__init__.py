@@ -1,1 +1,1 @@
-"""What any fleet needs: jobs under leases, budgets. No word here about places or links."""
+"""What any fleet needs: jobs under leases, budgets, schedules, caching. No word here about places or links."""

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from waypost.cli.import_view import print_ended
-from waypost.importing.imports import Report
+from waypost.importing.imports import ImportReport
 from waypost.importing.source import Scope
 
 
-def report(shards: Mapping[str, int], requests: int) -> Report:
+def report(shards: Mapping[str, int], requests: int) -> ImportReport:
     counts = dict.fromkeys(("added", "changed", "unchanged", "removed", "rejected", "unsure", "retries", "refusals"), 0)
-    return Report(id="one", shards=shards, requests=requests, seconds=1.0, **counts)
+    return ImportReport(id="one", shards=shards, requests=requests, seconds=1.0, **counts)
 
 
 @pytest.mark.parametrize(

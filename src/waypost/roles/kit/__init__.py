@@ -1,1 +1,1 @@
-"""What processes of every kind need: a loop with signals, sockets, child processes, a folder lock, health."""
+"""What processes share: a loop with signals, sockets, children, a folder lock, health, and who does which job."""

@@ -1,27 +1,33 @@
 """Health and metrics for roles that serve nothing else."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from waypost.roles.kit.sockets import HttpServer, address, listen
+from waypost.scaling.facts import Facts
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
-from waypost.web.app import make_app
-from waypost.web.http.guard import WriteGuard
-from waypost.web.http.health import Probe
 
 log = get_logger("health")
 
+_SOME_FACT = "address"
+
 
 @asynccontextmanager
-async def health_port(settings: Settings, probes: Mapping[str, Probe]) -> AsyncIterator[None]:
-    """A small server beside a role, where WAYPOST_HEALTH_PORT asks for one."""
+async def health_port(settings: Settings, facts: Facts) -> AsyncIterator[None]:
+    """A small server beside a role, where WAYPOST_HEALTH_PORT asks for one; it is well while its store answers.
+
+    A web framework is loaded only then: it would be most of what a worker needs to start.
+    """
     if not settings.web.health_port:
         yield
         return
+    from waypost.roles.kit.sockets import HttpServer, address, listen  # noqa: PLC0415 - as above
+    from waypost.web.app import make_app  # noqa: PLC0415 - as above
+    from waypost.web.http.guard import WriteGuard  # noqa: PLC0415 - as above
+
     with listen(settings.web.host, settings.web.health_port, moves_on=False) as sock:
-        server = HttpServer(make_app(probes=probes, guard=WriteGuard(settings.web.host)))
+        server = HttpServer(make_app(probes={"store": store_probe(facts)}, guard=WriteGuard(settings.web.host)))
         serving = asyncio.create_task(server.serve(sockets=[sock]))
         log.info("health and metrics", address=address(sock))
         try:
@@ -29,3 +35,12 @@ async def health_port(settings: Settings, probes: Mapping[str, Probe]) -> AsyncI
         finally:
             server.stop()
             await serving
+
+
+def store_probe(facts: Facts) -> Callable[[], Awaitable[None]]:
+    """Fails while the store does not answer."""
+
+    async def probe() -> None:
+        await facts.get(_SOME_FACT)
+
+    return probe

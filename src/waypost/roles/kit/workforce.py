@@ -3,10 +3,10 @@
 from waypost.bootstrap.jobs import open_jobs
 from waypost.bootstrap.stores import Stores
 from waypost.importing.engine import Engine
+from waypost.importing.lone_worker import LoneWorker
 from waypost.importing.plan import limits_of
 from waypost.importing.run import Importer, Workforce
 from waypost.importing.source import Source
-from waypost.importing.work_alone import LoneWorker
 from waypost.roles.kit.children import Crew
 from waypost.scaling.ratelimit.budget import Budget
 from waypost.settings import Settings

@@ -29,7 +29,7 @@ class SourceElsewhere(NotNow):
     slug = "source-elsewhere"
 
 
-class Desk:
+class JobHandlers:
     """Hands each job to the handler of its kind. Sources are opened when their first job comes."""
 
     def __init__(self, settings: Settings, stores: Stores, stack: AsyncExitStack) -> None:

@@ -24,11 +24,12 @@ from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import SNAPSHOT_OPENED, SNAPSHOT_PLACES
 from waypost.web.app import Places, make_app
 from waypost.web.follow.link_cache import LinkCache
+from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.password_door import PasswordDoor
 from waypost.web.http.guard import WriteGuard
 from waypost.web.http.health import Probe
 from waypost.web.http.proxies import Proxies
-from waypost.web.links.sharing import Redirects, Sharing
+from waypost.web.links.parts import LinkParts
 
 log = get_logger("serve")
 
@@ -82,10 +83,10 @@ class PlacesRole:
 
 
 @asynccontextmanager
-async def redirects_part(settings: Settings, stores: Stores) -> AsyncIterator[Redirects]:
+async def follow_parts(settings: Settings, stores: Stores) -> AsyncIterator[FollowParts]:
     """What following links needs; visits that are still in the spool at the end are shipped before it closes."""
     async with counting(settings, stores) as counted:
-        yield Redirects(
+        yield FollowParts(
             links=stores.links,
             cache=LinkCache(stores.links, settings.redirect, settings.web.public_url, settings.sharing.blocked_hosts),
             observer=counted.observer,
@@ -100,17 +101,17 @@ async def redirects_part(settings: Settings, stores: Stores) -> AsyncIterator[Re
 
 
 @asynccontextmanager
-async def links_part(settings: Settings, stores: Stores) -> AsyncIterator[Sharing]:
+async def link_parts(settings: Settings, stores: Stores) -> AsyncIterator[LinkParts]:
     """What all routes of links need."""
-    async with redirects_part(settings, stores) as redirects:
+    async with follow_parts(settings, stores) as follow:
         vocabularies = read_vocabularies(settings)
-        yield Sharing(
+        yield LinkParts(
             author=make_author(settings, stores, block=_PHRASES_AT_ONCE, vocabularies=vocabularies),
             links=stores.links,
             visits=stores.visits,
             vocabularies=vocabularies,
             edit_tokens=await open_edit_tokens(stores.facts),
-            redirects=redirects,
+            follow=follow,
         )
 
 
@@ -128,8 +129,8 @@ async def serve_role(
         stack.callback(sock.close)
         probes: dict[str, Probe] = {}
         place_part: Places | None = None
-        sharing: Sharing | None = None
-        redirects: Redirects | None = None
+        made: LinkParts | None = None
+        followed: FollowParts | None = None
         guard = WriteGuard(settings.web.host)
         if places:
             role = PlacesRole(settings)
@@ -142,15 +143,15 @@ async def serve_role(
             probes["store"] = store_probe(stores)
             guard = WriteGuard(settings.web.host, stores.keys)
             if links == "all":
-                sharing = await stack.enter_async_context(links_part(settings, stores))
+                made = await stack.enter_async_context(link_parts(settings, stores))
             else:
-                redirects = await stack.enter_async_context(redirects_part(settings, stores))
+                followed = await stack.enter_async_context(follow_parts(settings, stores))
         app = make_app(
             probes=probes,
             guard=guard,
             places=place_part,
-            sharing=sharing,
-            redirects=redirects,
+            links=made,
+            follow=followed,
         )
         # All of this stays, and should not be looked at by every collection while redirects wait.
         gc.collect()

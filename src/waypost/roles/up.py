@@ -19,7 +19,7 @@ from waypost.roles.kit.folder_lock import alone_in
 from waypost.roles.kit.loop import Stop
 from waypost.roles.kit.sockets import address, listen
 from waypost.roles.retention import keep_forgetting
-from waypost.roles.serve import ADDRESS, OnUp, PlacesRole, answer, background, links_part, store_probe
+from waypost.roles.serve import ADDRESS, OnUp, PlacesRole, answer, background, link_parts, store_probe
 from waypost.roles.simulator import simulated
 from waypost.roles.snapshots import build_snapshot
 from waypost.roles.starting import PROVIDER, SIMULATED
@@ -96,7 +96,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
 
         role, state = PlacesRole(settings), ImportState()
         await role.look()
-        sharing = await stack.enter_async_context(links_part(settings, stores))
+        links = await stack.enter_async_context(link_parts(settings, stores))
         guard = WriteGuard(settings.web.host, stores.keys)
 
         async def status() -> PageStatus:
@@ -109,7 +109,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
             probes={"snapshot": role.probe, "store": store_probe(stores)},
             guard=guard,
             places=role.part,
-            sharing=sharing,
+            links=links,
             status=status,
         )
         bringing = Bringing(settings, stores, role, state, stop)

@@ -14,8 +14,8 @@ from waypost.web.http.guard import WriteGuard
 from waypost.web.http.routing import readable
 from waypost.web.links import times
 from waypost.web.links.documents import LinkList, show_link
+from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import SECURITY, gives, refuses
-from waypost.web.links.sharing import Sharing
 from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
 
@@ -61,7 +61,7 @@ _TAKEN = Parameters(
 )
 
 
-def listing_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
+def listing_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     router = APIRouter(tags=["links"])
 
     async def list_links(request: Request) -> Response:
@@ -71,9 +71,9 @@ def listing_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         values = _TAKEN.read(request.scope["query_string"])
         times.check_order(values)
         wanted = _wanted(values, None if asker.caller.is_admin else asker.caller.owner)
-        page = await sharing.links.page(wanted, values.get("cursor"), values.get("limit", _DEFAULT))
-        visits = await sharing.visits.count([link.id for link in page.links])
-        base = sharing.redirects.base_url(request)
+        page = await parts.links.page(wanted, values.get("cursor"), values.get("limit", _DEFAULT))
+        visits = await parts.visits.count([link.id for link in page.links])
+        base = parts.follow.base_url(request)
         following = f"{base}/v1/links?{_query(request, page.next)}" if page.next else None
         links = [show_link(link, base, visits.get(link.id, 0)) for link in page.links]
         headers = {"Cache-Control": "no-store"} | ({"Link": f'<{following}>; rel="next"'} if following else {})

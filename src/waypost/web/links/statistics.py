@@ -18,8 +18,8 @@ from waypost.web.http.routing import readable
 from waypost.web.links import times
 from waypost.web.links.authorising import find_link
 from waypost.web.links.documents import Count, History, show_edit
+from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import EDIT_TOKEN, NDJSON, SECURITY, Phrase, gives, refuses
-from waypost.web.links.sharing import Sharing
 from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
 
@@ -109,7 +109,7 @@ class VisitDocument(msgspec.Struct, frozen=True):
     country: str
 
 
-def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
+def statistics_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     router = APIRouter(tags=["links"])
 
     async def stats(request: Request, phrase: Phrase) -> Response:
@@ -117,9 +117,9 @@ def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         asker = await guard(request)
         values = _COUNTED.read(request.scope["query_string"])
         times.check_order(values)
-        link = await find_link(sharing, asker, phrase, "links:read")
+        link = await find_link(parts, asker, phrase, "links:read")
         asked = _asked(link, values)
-        counted = await count_visits(sharing.visits, link.id, asked)
+        counted = await count_visits(parts.visits, link.id, asked)
         return _answer(show_statistics(link, asked, counted))
 
     async def visits(request: Request, phrase: Phrase) -> Response:
@@ -127,8 +127,8 @@ def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         asker = await guard(request)
         values = _SPAN.read(request.scope["query_string"])
         times.check_order(values)
-        link = await find_link(sharing, asker, phrase, "links:read")
-        lines = _lines(sharing, link, Span(values.get("from"), values.get("to")))
+        link = await find_link(parts, asker, phrase, "links:read")
+        lines = _lines(parts, link, Span(values.get("from"), values.get("to")))
         # An answer that has begun cannot become another one: whether there is any comes first.
         first = await anext(lines, b"")
         return StreamingResponse(_after(first, lines), media_type=NDJSON, headers=_NO_STORE)
@@ -137,9 +137,9 @@ def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         """Who changed a link, when, and what it was before and after."""
         asker = await guard(request)
         values = _EDITS.read(request.scope["query_string"])
-        link = await find_link(sharing, asker, phrase, "links:read")
+        link = await find_link(parts, asker, phrase, "links:read")
         limit = values.get("limit", _DEFAULT_EDITS)
-        edits = await sharing.links.history(link.id, values.get("after", 0), limit + 1)
+        edits = await parts.links.history(link.id, values.get("after", 0), limit + 1)
         following = edits[limit - 1].version if len(edits) > limit else None
         return _answer(History(link.phrase, [show_edit(edit) for edit in edits[:limit]], following))
 
@@ -177,9 +177,9 @@ def _asked(link: Link, values: dict[str, Any]) -> Asked:
     return Asked(created_at=link.created_at, now=utc_now(), start=values.get("from"), end=values.get("to"), **more)
 
 
-async def _lines(sharing: Sharing, link: Link, span: Span) -> AsyncIterator[bytes]:
+async def _lines(parts: LinkParts, link: Link, span: Span) -> AsyncIterator[bytes]:
     names = VisitDocument.__struct_fields__
-    async for batch in sharing.visits.events(link.id, span):
+    async for batch in parts.visits.events(link.id, span):
         shown = (VisitDocument(*(getattr(visit, name) for name in names)) for visit in batch)
         yield b"".join(msgspec.json.encode(each) + b"\n" for each in shown)
 

@@ -13,7 +13,7 @@ import msgspec
 from support.snapshots import shelve, stations
 from unit.support_web import ask
 from waypost.access.keys import make_key
-from waypost.bootstrap.stores import Stores, open_stores
+from waypost.bootstrap.stores import SharingStores, open_sharing_stores
 from waypost.kernel.clock import utc_now
 from waypost.roles.serve import link_parts
 from waypost.serving.shelf import LiveGeneration, Shelf
@@ -31,7 +31,7 @@ BEYOND = "203.0.113.9"
 @dataclass
 class Service:
     app: App
-    stores: Stores
+    stores: SharingStores
     parts: LinkParts
     settings: Settings
 
@@ -97,7 +97,7 @@ async def link_service(
     """With some places too, where a number of them is given."""
     settings = load_settings({"data": str(folder), **(flags or {})}, environ={})
     async with AsyncExitStack() as stack:
-        stores = await stack.enter_async_context(open_stores(settings))
+        stores = await stack.enter_async_context(open_sharing_stores(settings))
         parts = await stack.enter_async_context(link_parts(settings, stores))
         guard = WriteGuard(listening, stores.keys)
         served = _places(settings, places) if places else None

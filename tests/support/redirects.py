@@ -11,7 +11,7 @@ import msgspec
 
 from support.links import a_link
 from unit.support_web import ask
-from waypost.bootstrap.stores import Stores, open_stores
+from waypost.bootstrap.stores import SharingStores, open_sharing_stores
 from waypost.kernel.clock import utc_now
 from waypost.settings import load_settings
 from waypost.sharing.links.link import Link
@@ -51,7 +51,7 @@ class Host:
     """What a test may look at beside the answers."""
 
     app: App
-    stores: Stores
+    stores: SharingStores
     links: Watched
     cache: LinkCache
     visits: list[Visit] = field(default_factory=list)
@@ -89,7 +89,7 @@ async def host(
 ) -> AsyncIterator[Host]:
     """`flags` are settings, `more` what FollowParts takes. Hashes of passwords are the passwords, unless said."""
     settings = load_settings({"data": str(folder), **(flags or {})}, environ={})
-    async with open_stores(settings) as stores:
+    async with open_sharing_stores(settings) as stores:
         keys = DayKeys(stores.facts)
         await keys.renew(utc_now().date())
         links = Watched(stores.links)

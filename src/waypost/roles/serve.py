@@ -9,17 +9,18 @@ from typing import Literal
 
 from starlette.types import ASGIApp
 
-from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
+from waypost.bootstrap.sharing import ADDRESS, make_author, read_vocabularies
+from waypost.bootstrap.stores import SharingStores, Stores, open_sharing_stores
+from waypost.bootstrap.visits import open_countries
 from waypost.kernel.errors import WaypostError
 from waypost.kernel.tasks import end
-from waypost.roles.authoring import make_author, read_vocabularies
 from waypost.roles.kit.loop import Stop
 from waypost.roles.kit.sockets import HttpServer, address, listen
-from waypost.roles.visits import counting
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import Settings
 from waypost.sharing.links.passwords import fits_password
 from waypost.sharing.links.rights import open_edit_tokens
+from waypost.sharing.visits.counting import counting
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import SNAPSHOT_OPENED, SNAPSHOT_PLACES
 from waypost.web.app import Places, make_app
@@ -33,7 +34,6 @@ from waypost.web.links.parts import LinkParts
 
 log = get_logger("serve")
 
-ADDRESS = "address"
 _LOOK_SECONDS = 1.0
 _PHRASES_AT_ONCE = 100
 
@@ -83,9 +83,10 @@ class PlacesRole:
 
 
 @asynccontextmanager
-async def follow_parts(settings: Settings, stores: Stores) -> AsyncIterator[FollowParts]:
+async def follow_parts(settings: Settings, stores: SharingStores) -> AsyncIterator[FollowParts]:
     """What following links needs; visits that are still in the spool at the end are shipped before it closes."""
-    async with counting(settings, stores) as counted:
+    countries = open_countries(settings.visits.countries)
+    async with counting(settings.visits, settings.spool, stores.facts, stores.visits, countries) as counted:
         yield FollowParts(
             links=stores.links,
             cache=LinkCache(stores.links, settings.redirect, settings.web.public_url, settings.sharing.blocked_hosts),
@@ -101,7 +102,7 @@ async def follow_parts(settings: Settings, stores: Stores) -> AsyncIterator[Foll
 
 
 @asynccontextmanager
-async def link_parts(settings: Settings, stores: Stores) -> AsyncIterator[LinkParts]:
+async def link_parts(settings: Settings, stores: SharingStores) -> AsyncIterator[LinkParts]:
     """What all routes of links need."""
     async with follow_parts(settings, stores) as follow:
         vocabularies = read_vocabularies(settings)
@@ -122,8 +123,7 @@ async def serve_role(
     settings: Settings, stop: Stop, on_up: OnUp, *, places: bool, links: Links | None, moves_on: bool
 ) -> None:
     """`waypost serve places`, `links`, `redirect` or `all`."""
-    if links:
-        refuse_without_links(settings)
+    opening = open_sharing_stores(settings) if links else None
     sock = listen(settings.web.host, settings.web.port, moves_on=moves_on)
     async with AsyncExitStack() as stack:
         stack.callback(sock.close)
@@ -137,8 +137,8 @@ async def serve_role(
             await role.look()
             await stack.enter_async_context(background(role.keep_looking()))
             place_part, probes["snapshot"] = role.part, role.probe
-        if links:
-            stores = await stack.enter_async_context(open_stores(settings))
+        if opening:
+            stores = await stack.enter_async_context(opening)
             await stores.facts.set(ADDRESS, address(sock))
             probes["store"] = store_probe(stores)
             guard = WriteGuard(settings.web.host, stores.keys)

@@ -8,8 +8,9 @@ from typing import Literal
 
 import msgspec
 
+from waypost.bootstrap.sharing import ADDRESS
 from waypost.bootstrap.sources import open_source
-from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
+from waypost.bootstrap.stores import Stores, open_sharing_stores
 from waypost.importing.imports import Report
 from waypost.importing.progress import Progress
 from waypost.importing.source import Scope
@@ -19,10 +20,11 @@ from waypost.roles.kit.folder_lock import alone_in
 from waypost.roles.kit.loop import Stop
 from waypost.roles.kit.sockets import address, listen
 from waypost.roles.retention import keep_forgetting
-from waypost.roles.serve import ADDRESS, OnUp, PlacesRole, answer, background, link_parts, store_probe
+from waypost.roles.serve import OnUp, PlacesRole, answer, background, link_parts, store_probe
 from waypost.roles.simulator import simulated
 from waypost.roles.snapshots import build_snapshot
 from waypost.roles.starting import PROVIDER, SIMULATED
+from waypost.scaling.facts import Facts
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.settings import Settings
 from waypost.simulator.geography import COUNTRIES
@@ -84,12 +86,12 @@ class Wish:
 
 
 async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
-    refuse_without_links(settings)
+    opening = open_sharing_stores(settings)
     async with AsyncExitStack() as stack:
         stack.enter_context(alone_in(settings.storage.folder))
         sock = stack.enter_context(listen(settings.web.host, settings.web.port, moves_on=wish.moves_on))
-        settings, scope = await _choose_provider(settings, wish, stack)
-        stores = await stack.enter_async_context(open_stores(settings))
+        stores = await stack.enter_async_context(opening)
+        settings, scope = await _choose_provider(settings, wish, stores.facts, stack)
         # The lock says that no other `up` lives on this folder: what one of them held, nobody works on now.
         await stores.jobs.release_owner(_owner(settings), max_attempts=settings.jobs.max_attempts)
         await stores.facts.set(ADDRESS, address(sock))
@@ -176,10 +178,11 @@ def _owner(settings: Settings) -> str:
     return f"up@{socket.gethostname()}:{settings.storage.folder}"
 
 
-async def _choose_provider(settings: Settings, wish: Wish, stack: AsyncExitStack) -> tuple[Settings, Scope]:
+async def _choose_provider(
+    settings: Settings, wish: Wish, facts: Facts, stack: AsyncExitStack
+) -> tuple[Settings, Scope]:
     """The simulated provider, unless a key or an address was given; never another one than last time."""
-    async with open_stores(settings) as stores:
-        known = await stores.facts.get(PROVIDER)
+    known = await facts.get(PROVIDER)
     if settings.ocm.key or settings.found["ocm.url"].origin != "default":
         if wish.scope is None:
             raise ScopeNeeded(
@@ -190,8 +193,7 @@ async def _choose_provider(settings: Settings, wish: Wish, stack: AsyncExitStack
     places = wish.places or _remembered_places(known) or _DEFAULT_PLACES
     provider = f"{SIMULATED} {places} places"
     _refuse_mixing(known, provider, settings)
-    async with open_stores(settings) as stores:
-        await stores.facts.set(PROVIDER, provider)
+    await facts.set(PROVIDER, provider)
     url = await stack.enter_async_context(simulated(places, _SEED))
     scope = wish.scope or Scope(tuple(country.code for country in COUNTRIES))
     return _pointed_at(settings, url), scope

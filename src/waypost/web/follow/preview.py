@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query, Request, Response
 
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import TransientError
+from waypost.sharing.links.document import path_of
 from waypost.sharing.links.link import Link
-from waypost.sharing.links.view import path_of
 from waypost.web.follow import pages
 from waypost.web.follow.parts import FollowParts
 from waypost.web.http.bounded_work import BoundedWork, TooManyAtOnce

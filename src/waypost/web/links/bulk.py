@@ -8,6 +8,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from waypost.kernel.errors import AskedWrongly, WaypostError
+from waypost.sharing.links.document import LinkDocument, show_link
 from waypost.sharing.links.draft import Made
 from waypost.sharing.links.many import MOST_AT_ONCE, NotKept, Outcome, Wish, make_many, with_pauses
 from waypost.telemetry.logs import get_logger
@@ -17,7 +18,6 @@ from waypost.web.http.guard import Asker, WriteGuard, check_content_type
 from waypost.web.http.problems import problem
 from waypost.web.links.bodies import NewLink, read_new_link
 from waypost.web.links.creating import read_idempotency_key, refuse_loop
-from waypost.web.links.documents import LinkDocument, show_link
 from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import IDEMPOTENCY_KEY, NDJSON, SECURITY, refuses, schema_of
 from waypost.web.places import reading

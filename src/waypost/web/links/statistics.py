@@ -10,14 +10,16 @@ from fastapi.responses import StreamingResponse
 from msgspec import Meta
 
 from waypost.kernel.clock import utc_now
+from waypost.sharing.links.document import EditDocument, show_edit
 from waypost.sharing.links.link import Link
-from waypost.sharing.visits.statistics import Asked, Statistics, Value, count_visits
-from waypost.sharing.visits.store import Bucket, Span, Step
+from waypost.sharing.visits.document import StatisticsDocument, show_statistics
+from waypost.sharing.visits.statistics import Asked, count_visits
+from waypost.sharing.visits.store import Span, Step
+from waypost.sharing.visits.zones import LONGEST_ZONE, read_zone
 from waypost.web.http.guard import WriteGuard
 from waypost.web.http.routing import readable
 from waypost.web.links import times
 from waypost.web.links.authorising import find_link
-from waypost.web.links.documents import Count, History, show_edit
 from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import EDIT_TOKEN, NDJSON, SECURITY, Phrase, gives, refuses
 from waypost.web.places import reading
@@ -40,8 +42,8 @@ _COUNTED = Parameters(
     Parameter(
         "zone",
         "where days begin, such as Europe/Berlin; it must be whole hours from UTC",
-        {"type": "string", "minLength": 1, "maxLength": times.LONGEST_ZONE, "default": "UTC"},
-        times.zone,
+        {"type": "string", "minLength": 1, "maxLength": LONGEST_ZONE, "default": "UTC"},
+        read_zone,
     ),
     Parameter(
         "limit",
@@ -69,31 +71,12 @@ _EDITS = Parameters(
 )
 
 
-class Series(msgspec.Struct, frozen=True):
-    """Only buckets in which something happened; `at` is where each begins."""
-
-    step: Step
-    zone: str
-    buckets: Sequence[Bucket]
-
-
-class StatisticsDocument(msgspec.Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
-    """`visits` are those of people; `visitors` are different people, each counted once a day; bots count apart."""
+class History(msgspec.Struct, frozen=True):
+    """`next` is what to ask for as `after`, to go on; null after the last."""
 
     phrase: str
-    start: datetime
-    end: datetime
-    as_of: datetime
-    visits: Count
-    visitors: Count
-    bots: Count
-    series: Series
-    referrers: Sequence[Value]
-    browsers: Sequence[Value]
-    devices: Sequence[Value]
-    systems: Sequence[Value]
-    languages: Sequence[Value]
-    countries: Sequence[Value]
+    edits: Sequence[EditDocument]
+    next: int | None
 
 
 class VisitDocument(msgspec.Struct, frozen=True):
@@ -120,7 +103,7 @@ def statistics_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
         link = await find_link(parts, asker, phrase, "links:read")
         asked = _asked(link, values)
         counted = await count_visits(parts.visits, link.id, asked)
-        return _answer(show_statistics(link, asked, counted))
+        return _answer(show_statistics(link.phrase, asked, counted))
 
     async def visits(request: Request, phrase: Phrase) -> Response:
         """All visits of a link, oldest first, a JSON document a line."""
@@ -158,18 +141,6 @@ def statistics_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     add("visits", visits, _SPAN, gives("A visit a line", VisitDocument, NDJSON))
     add("history", history, _EDITS, gives("Edits, oldest first", History))
     return router
-
-
-def show_statistics(link: Link, asked: Asked, counted: Statistics) -> StatisticsDocument:
-    same = {name: getattr(counted, name) for name in Statistics.__struct_fields__ if name != "buckets"}
-    return StatisticsDocument(
-        phrase=link.phrase,
-        start=asked.start or asked.created_at,
-        end=asked.end or asked.as_of or asked.now,
-        as_of=asked.as_of or asked.now,
-        series=Series(asked.step, str(asked.zone), counted.buckets),
-        **same,
-    )
 
 
 def _asked(link: Link, values: dict[str, Any]) -> Asked:

@@ -31,7 +31,7 @@ from bench.links.systems.waypost import name_of, serve, waypost
 from bench.places import picture
 from bench.places.serving import Found
 from bench.places.systems.starting import has_peer
-from waypost.bootstrap.stores import Stores
+from waypost.bootstrap.stores import SharingStores
 from waypost.sharing.links.link import Link
 
 _RESULTS = Path(__file__).parent / "RESULTS.md"
@@ -96,7 +96,7 @@ async def _measure(scale: Scale, server: Server, folder: Path, core: int) -> Res
     return Results(followed, lost, created, phrases, rounds.middle, counting)
 
 
-async def _fill(backend: Backend, count: int, scale: Scale, stack: AsyncExitStack) -> tuple[Filling, Stores]:
+async def _fill(backend: Backend, count: int, scale: Scale, stack: AsyncExitStack) -> tuple[Filling, SharingStores]:
     stores = await stack.enter_async_context(backend.stores())
     filling = Filling(backend, stores, sample=scale.asked)
     await filling.fill(count)

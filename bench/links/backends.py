@@ -9,7 +9,7 @@ from sys import executable
 
 from bench.jobs.database import Server
 from bench.places.systems.starting import plain_environ
-from waypost.bootstrap.stores import Stores, open_stores
+from waypost.bootstrap.stores import SharingStores, open_sharing_stores
 from waypost.settings import load_settings
 
 
@@ -33,8 +33,8 @@ class Backend:
         return Path(self.url.removeprefix("sqlite:///"))
 
     @asynccontextmanager
-    async def stores(self) -> AsyncIterator[Stores]:
-        async with open_stores(load_settings(environ=self.settings)) as stores:
+    async def stores(self) -> AsyncIterator[SharingStores]:
+        async with open_sharing_stores(load_settings(environ=self.settings)) as stores:
             yield stores
 
 

@@ -13,7 +13,7 @@ import asyncpg
 
 from bench.links.backends import Backend
 from waypost.adapters.link_rows import columns_of
-from waypost.bootstrap.stores import Stores
+from waypost.bootstrap.stores import SharingStores
 from waypost.kernel.ids import new_id
 from waypost.sharing.links.link import Link
 from waypost.sharing.phrases.drawing import Drawing
@@ -41,7 +41,7 @@ _PRAGMAS = "pragma synchronous = off; pragma cache_size = -1000000; pragma temp_
 class Filling:
     """`sample` are some of the links, old and new."""
 
-    def __init__(self, backend: Backend, stores: Stores, *, sample: int) -> None:
+    def __init__(self, backend: Backend, stores: SharingStores, *, sample: int) -> None:
         self._backend = backend
         self._stores = stores
         self._drawing = Drawing(stores.spaces, Vocabularies(), block=_AT_ONCE, fill=_FILL)

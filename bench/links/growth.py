@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from statistics import median
 
 from bench.links.filling import Filling
-from waypost.bootstrap.stores import Stores
+from waypost.bootstrap.stores import SharingStores
 
 ROUNDS = 3
 
 # Microseconds by what is done, and where, by the number of links.
 Growth = dict[int, dict[str, float]]
 # Stores of one backend, by the number of their links.
-Growing = Mapping[int, tuple[Filling, Stores]]
+Growing = Mapping[int, tuple[Filling, SharingStores]]
 
 
 class Rounds:
@@ -35,7 +35,7 @@ class Rounds:
         return {count: {kind: median(each) for kind, each in kinds.items()} for count, kinds in self._found.items()}
 
 
-async def _measure(filling: Filling, stores: Stores, part: slice) -> AsyncIterator[tuple[str, float]]:
+async def _measure(filling: Filling, stores: SharingStores, part: slice) -> AsyncIterator[tuple[str, float]]:
     """Each phrase is looked up once, so that nothing but the store itself can remember it."""
     times = part.stop - part.start
     if phrases := [link.phrase for link in filling.sample[part]]:
@@ -52,7 +52,7 @@ async def _mean(ask: Callable[..., Awaitable[object]], asked: Sequence[object]) 
     return (time.perf_counter() - began) / len(asked) * 1e6
 
 
-async def _create(filling: Filling, stores: Stores, times: int) -> float:
+async def _create(filling: Filling, stores: SharingStores, times: int) -> float:
     """One after the other, the middle one: now and then a database writes a lot that is not this link's."""
     taken = []
     for _ in range(times):
@@ -63,7 +63,7 @@ async def _create(filling: Filling, stores: Stores, times: int) -> float:
     return median(taken) * 1e6
 
 
-async def _create_many(filling: Filling, stores: Stores, count: int) -> float:
+async def _create_many(filling: Filling, stores: SharingStores, count: int) -> float:
     """All in one transaction."""
     began = time.perf_counter()
     links = [await filling.new_link() for _ in range(count)]

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import msgspec
 
 from drills.visits.links import Link
-from waypost.bootstrap.stores import open_stores
+from waypost.bootstrap.stores import open_sharing_stores
 from waypost.settings import load_settings
 from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, VisitStore
 
@@ -60,5 +60,5 @@ class View:
 
 @asynccontextmanager
 async def view(env: dict[str, str], links: Sequence[Link]) -> AsyncIterator[View]:
-    async with open_stores(load_settings(environ=env)) as stores:
+    async with open_sharing_stores(load_settings(environ=env)) as stores:
         yield View(stores.visits, links)

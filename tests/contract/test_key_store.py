@@ -26,13 +26,13 @@ def a_key(name: str = "ada", minutes: int = 0) -> tuple[Key, str]:
 
 async def test_a_key_comes_back_as_it_was_kept(backend: Backend) -> None:
     key, _ = a_key("Zoë's laptop")
-    await backend.stores.keys.add(key)
-    assert await backend.stores.keys.find(key.id) == key
-    assert await backend.stores.keys.find("nobody") is None
+    await backend.sharing.keys.add(key)
+    assert await backend.sharing.keys.find(key.id) == key
+    assert await backend.sharing.keys.find("nobody") is None
 
 
 async def test_keys_are_listed_oldest_first_with_those_that_were_revoked(backend: Backend) -> None:
-    keys = backend.stores.keys
+    keys = backend.sharing.keys
     second, first = a_key("second", 2)[0], a_key("first", 1)[0]
     for key in (second, first):
         await keys.add(key)
@@ -41,7 +41,7 @@ async def test_keys_are_listed_oldest_first_with_those_that_were_revoked(backend
 
 
 async def test_a_key_is_revoked_once_and_for_good(backend: Backend) -> None:
-    keys = backend.stores.keys
+    keys = backend.sharing.keys
     key, token = a_key()
     await keys.add(key)
     assert (await recognise(keys, token)).key == key
@@ -56,7 +56,7 @@ async def test_a_key_is_revoked_once_and_for_good(backend: Backend) -> None:
 
 
 async def test_nobody_is_recognised_by_half_a_token_or_anothers_secret(backend: Backend) -> None:
-    keys = backend.stores.keys
+    keys = backend.sharing.keys
     (one, token), (two, other) = a_key(), a_key("two")
     await keys.add(one)
     await keys.add(two)

@@ -27,7 +27,7 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 @pytest.fixture
 def links(backend: Backend) -> LinkStore:
-    return backend.stores.links
+    return backend.sharing.links
 
 
 def edited(link: Link, minutes: int = 5, **changes: Any) -> Link:
@@ -109,10 +109,10 @@ async def test_a_link_with_the_same_id_was_made_already_whatever_its_phrase(link
 
 
 async def test_of_several_who_add_the_same_phrase_at_once_one_succeeds(backend: Backend) -> None:
-    async with backend.open_again() as other:
+    async with backend.open_sharing_again() as other:
         tries = [
             stores.links.add(a_link(number=number), "local")
-            for number, stores in enumerate((backend.stores, other) * 5, start=1)
+            for number, stores in enumerate((backend.sharing, other) * 5, start=1)
         ]
         outcomes = await asyncio.gather(*tries, return_exceptions=True)
     assert sum(outcome is None for outcome in outcomes) == 1
@@ -179,9 +179,9 @@ async def test_none_at_all_are_kept_without_ado(links: LinkStore) -> None:
 
 async def test_two_that_add_many_in_opposite_order_do_not_block_each_other(backend: Backend) -> None:
     numbers = range(200)
-    async with backend.open_again() as other:
+    async with backend.open_sharing_again() as other:
         outcomes = await asyncio.gather(
-            backend.stores.links.add_many([a_link(f"otter-{n}x", n) for n in numbers], "a", atomic=False),
+            backend.sharing.links.add_many([a_link(f"otter-{n}x", n) for n in numbers], "a", atomic=False),
             other.links.add_many([a_link(f"otter-{n}x", 1000 + n) for n in reversed(numbers)], "b", atomic=False),
         )
     assert sorted(sum(each is None for each in outcome) for outcome in outcomes) == [0, 200]
@@ -277,10 +277,10 @@ async def test_what_fails_writes_neither_history_nor_event(backend: Backend, lin
 async def test_of_several_who_edit_a_link_at_once_one_succeeds(backend: Backend, links: LinkStore) -> None:
     made = a_link()
     await links.add(made, "local")
-    async with backend.open_again() as other:
+    async with backend.open_sharing_again() as other:
         tries = [
             stores.links.edit(edited(made, title=f"{number}"), "local")
-            for number, stores in enumerate((backend.stores, other) * 4)
+            for number, stores in enumerate((backend.sharing, other) * 4)
         ]
         outcomes = await asyncio.gather(*tries, return_exceptions=True)
     assert sum(outcome is None for outcome in outcomes) == 1
@@ -458,8 +458,8 @@ async def test_long_targets_are_told_apart_to_their_ends(links: LinkStore) -> No
 
 
 async def test_a_limit_of_visits_is_never_exceeded_however_many_come_at_once(backend: Backend) -> None:
-    async with backend.open_again() as other:
-        asked = [stores.links.count_up("link", 7) for stores in (backend.stores, other) * 10]
+    async with backend.open_sharing_again() as other:
+        asked = [stores.links.count_up("link", 7) for stores in (backend.sharing, other) * 10]
         assert sum(await asyncio.gather(*asked)) == 7
         assert await other.links.taken("link") == 7
         assert await other.links.taken("another") == 0

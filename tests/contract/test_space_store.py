@@ -22,7 +22,7 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 
 async def test_a_space_keeps_its_first_key(backend: Backend) -> None:
-    spaces = backend.stores.spaces
+    spaces = backend.sharing.spaces
     first = await spaces.open_space("en", None, "digest", b"first")
     assert first.key == b"first"
     assert await spaces.open_space("en", None, "digest", b"second") == first
@@ -32,21 +32,21 @@ async def test_a_space_keeps_its_first_key(backend: Backend) -> None:
 
 
 async def test_of_several_who_open_a_space_at_once_all_get_the_same(backend: Backend) -> None:
-    async with backend.open_again() as other:
+    async with backend.open_sharing_again() as other:
         opened = await asyncio.gather(
             *(
                 stores.spaces.open_space("en", None, "digest", b"%d" % number)
-                for number, stores in enumerate((backend.stores, other) * 4)
+                for number, stores in enumerate((backend.sharing, other) * 4)
             )
         )
     assert len(set(opened)) == 1
 
 
 async def test_blocks_of_numbers_never_overlap(backend: Backend) -> None:
-    space = await backend.stores.spaces.open_space("en", None, "digest", b"key")
+    space = await backend.sharing.spaces.open_space("en", None, "digest", b"key")
 
     async def reserve(size: int) -> range:
-        async with backend.open_again() as other:
+        async with backend.open_sharing_again() as other:
             return await other.spaces.reserve(space.id, size, 10_000)
 
     blocks = await asyncio.gather(*(reserve(size) for size in (1, 7, 100, 3, 1, 20)))
@@ -55,7 +55,7 @@ async def test_blocks_of_numbers_never_overlap(backend: Backend) -> None:
 
 
 async def test_a_space_is_given_out_to_its_last_number_and_no_further(backend: Backend) -> None:
-    spaces = backend.stores.spaces
+    spaces = backend.sharing.spaces
     space = await spaces.open_space("en", None, "digest", b"key")
     assert await spaces.reserve(space.id, 7, 10) == range(7)
     assert await spaces.reserve(space.id, 7, 10) == range(7, 10)

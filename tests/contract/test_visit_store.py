@@ -44,7 +44,7 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 
 @pytest.fixture
 def store(backend: Backend) -> VisitStore:
-    return backend.stores.visits
+    return backend.sharing.visits
 
 
 async def rebuild(store: VisitStore) -> int:
@@ -86,11 +86,11 @@ async def test_shippers_with_the_same_batches_count_once_and_never_wait_for_each
 
     async def ship(seed: int) -> int:
         order = random.Random(seed).sample(made, len(made))
-        async with backend.open_again() as other:
+        async with backend.open_sharing_again() as other:
             return sum([await other.visits.append(order[start : start + 60]) for start in range(0, len(made), 60)])
 
     assert sum(await asyncio.gather(*map(ship, range(6)))) == 300
-    await check(backend.stores.visits, made, ALL)
+    await check(backend.sharing.visits, made, ALL)
 
 
 async def test_a_visit_comes_back_as_it_was_kept(store: VisitStore) -> None:
@@ -163,9 +163,9 @@ async def test_any_visits_in_any_order_and_any_batches_are_counted_as_a_plain_co
 @given(case=cases())
 async def test_counting_again_gives_equal_projections(backend: Backend, case: Case) -> None:
     for batch in case.of(next(_examples)).batches:
-        await backend.stores.visits.append(batch)
+        await backend.sharing.visits.append(batch)
     before = await projections(backend)
-    await rebuild(backend.stores.visits)
+    await rebuild(backend.sharing.visits)
     assert await projections(backend) == before
 
 
@@ -188,7 +188,7 @@ async def a_mixed_year(store: VisitStore) -> list[Visit]:
 
 
 async def test_counting_again_heals_what_was_damaged_and_tells_how_far_it_is(backend: Backend) -> None:
-    store = backend.stores.visits
+    store = backend.sharing.visits
     made = await a_mixed_year(store)
     before = await projections(backend)
     for damage in (
@@ -211,30 +211,30 @@ async def test_counting_again_heals_what_was_damaged_and_tells_how_far_it_is(bac
 async def test_counting_again_a_few_at_a_time_is_the_same(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in ("sqlite", "postgres"):
         monkeypatch.setattr(f"waypost.adapters.{kind}.visits.COUNTED_AT_A_TIME", 7)
-    made = await a_mixed_year(backend.stores.visits)
+    made = await a_mixed_year(backend.sharing.visits)
     late = [visit(5000 + number, at=NOON, visitor=f"{number % 9}", agent=CHROME) for number in range(30)]
-    await backend.stores.visits.append(late)
+    await backend.sharing.visits.append(late)
     before = await projections(backend)
     await ask(backend, "delete from visit_values where hours = 768")
     told: list[int] = []
-    assert await backend.stores.visits.rebuild(told.append) == len(made) + len(late)
+    assert await backend.sharing.visits.rebuild(told.append) == len(made) + len(late)
     assert await projections(backend) == before
     assert len(told) > 100
 
 
 async def test_counting_goes_on_while_others_count_again(backend: Backend) -> None:
-    store = backend.stores.visits
+    store = backend.sharing.visits
     made = await a_mixed_year(store)
     late = [visit(5000 + number, f"link-{number % 5}", made[number].at, agent=CHROME) for number in range(400)]
     done = asyncio.Event()
 
     async def count_again() -> None:
-        async with backend.open_again() as other:
+        async with backend.open_sharing_again() as other:
             while not done.is_set():
                 await rebuild(other.visits)
 
     async def ship() -> None:
-        async with backend.open_again() as other:
+        async with backend.open_sharing_again() as other:
             for start in range(0, len(late), 20):
                 await other.visits.append(late[start : start + 20])
         done.set()
@@ -250,7 +250,7 @@ async def test_counting_goes_on_while_others_count_again(backend: Backend) -> No
 
 
 async def test_what_is_forgotten_stays_counted_also_when_all_is_counted_again(backend: Backend) -> None:
-    store = backend.stores.visits
+    store = backend.sharing.visits
     made = await a_mixed_year(store)
     before = await projections(backend)
     border = datetime(2025, 10, 7, 15, 30, tzinfo=UTC)
@@ -291,17 +291,17 @@ async def test_a_late_visit_of_a_forgotten_day_is_counted_and_stays(store: Visit
 
 
 async def test_forgetting_and_counting_again_at_once_lose_nothing(backend: Backend) -> None:
-    store = backend.stores.visits
+    store = backend.sharing.visits
     made = await a_mixed_year(store)
 
     async def forget() -> None:
-        async with backend.open_again() as other:
+        async with backend.open_sharing_again() as other:
             border = made[0].at
             while border < made[-1].at:
                 border += 9 * DAY
                 await other.visits.forget(border, 1000)
 
-    async with backend.open_again() as another:
+    async with backend.open_sharing_again() as another:
         await asyncio.gather(forget(), rebuild(store), rebuild(another.visits))
     for link in {each.link_id for each in made}:
         assert await store.totals(link, ALL) == plain_totals(inside(made, link, ALL))

@@ -27,8 +27,9 @@ from waypost.simulator.generate import generate
 from waypost.telemetry import metrics
 from waypost.web.app import Places, make_app
 from waypost.web.follow.link_cache import LinkCache
+from waypost.web.follow.parts import FollowParts
 from waypost.web.http.guard import WriteGuard
-from waypost.web.links.sharing import Redirects, Sharing
+from waypost.web.links.parts import LinkParts
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -174,7 +175,7 @@ def http_app(folder: Path) -> fastapi.FastAPI:
 
     nothing = cast("Any", None)
     chosen = load_settings(environ={}).redirect
-    redirects = Redirects(
+    follow = FollowParts(
         links=nothing,
         cache=LinkCache(nothing, chosen),
         observer=Observer(nothing),
@@ -183,11 +184,11 @@ def http_app(folder: Path) -> fastapi.FastAPI:
         door=nothing,
         settings=chosen,
     )
-    sharing = Sharing(
-        author=nothing, links=nothing, visits=nothing, vocabularies=nothing, edit_tokens=nothing, redirects=redirects
+    links = LinkParts(
+        author=nothing, links=nothing, visits=nothing, vocabularies=nothing, edit_tokens=nothing, follow=follow
     )
     places = Places(LiveGeneration(Shelf(folder)), 1)
-    app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), places=places, sharing=sharing, status=status)
+    app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), places=places, links=links, status=status)
     return cast("fastapi.FastAPI", app._app)  # what stands inside the bounds
 
 

@@ -6,7 +6,7 @@ from contextlib import closing
 
 from support.processes import Processes
 from support.visits import visit
-from waypost.bootstrap.stores import open_stores
+from waypost.bootstrap.stores import open_sharing_stores
 from waypost.settings import load_settings
 
 DATA = "waypost-data"
@@ -15,7 +15,7 @@ DATA = "waypost-data"
 def keep_visits(processes: Processes, count: int) -> None:
     async def keep() -> None:
         settings = load_settings({"data": str(processes.folder / DATA)}, environ={})
-        async with open_stores(settings) as stores:
+        async with open_sharing_stores(settings) as stores:
             await stores.visits.append([visit(number) for number in range(count)])
 
     asyncio.run(keep())

@@ -24,11 +24,11 @@ from waypost.adapters.mongodb import claiming
 from waypost.adapters.mongodb import database as mongo_database
 from waypost.adapters.mongodb.database import MongoDatabase
 from waypost.adapters.mongodb.jobs import MongoJobStore
-from waypost.adapters.mongodb.links import LinksElsewhere
 from waypost.adapters.mongodb.offers import Offer
 from waypost.adapters.mongodb.pages import MongoApartPageStore, MongoPageStore
 from waypost.adapters.mongodb.places import MongoPlaceStore
 from waypost.bootstrap.budgets import _budget_url
+from waypost.bootstrap.stores import LinksElsewhere, open_sharing_stores
 from waypost.importing.cuts import IdRange
 from waypost.importing.source import Page, Reject
 from waypost.scaling.jobs.job import Lease, NewJob
@@ -369,9 +369,8 @@ async def test_every_look_up_of_a_page_goes_by_an_index(
 
 
 async def test_who_asks_for_links_is_told_where_they_are(backend: Backend) -> None:
-    for ask in (lambda: backend.stores.links.find("otter"), lambda: backend.stores.visits.count("otter")):
-        with pytest.raises(LinksElsewhere, match="PostgreSQL or SQLite"):
-            await ask()
+    with pytest.raises(LinksElsewhere, match="PostgreSQL or SQLite"):
+        open_sharing_stores(backend.settings)
 
 
 @pytest.mark.parametrize(

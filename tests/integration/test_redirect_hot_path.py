@@ -26,10 +26,10 @@ from waypost.telemetry.metrics import HTTP_REQUESTS, REDIRECTS
 from waypost.web.app import make_app
 from waypost.web.follow.hot_path import RedirectPath
 from waypost.web.follow.link_cache import LinkCache
+from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.password_door import PasswordDoor
 from waypost.web.http.guard import WriteGuard
 from waypost.web.http.proxies import Proxies
-from waypost.web.links.sharing import Redirects
 from waypost.web.settings import parse_networks
 
 NOW = datetime.now(UTC)
@@ -83,7 +83,7 @@ class Server:
         self.shelf = Shelf(LINKS)
         chosen = load_settings(environ={}).redirect
         store = cast("LinkStore", self.shelf)
-        self.redirects = Redirects(
+        self.parts = FollowParts(
             links=store,
             cache=LinkCache(store, chosen),
             observer=Observer(SameKeys()),
@@ -93,7 +93,7 @@ class Server:
             settings=chosen,
             proxies=Proxies(parse_networks("127.0.0.1")),
         )
-        self.app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), redirects=self.redirects)
+        self.app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), follow=self.parts)
         if not is_hot:
             self.app.redirects = None
 
@@ -245,12 +245,12 @@ def test_a_change_is_seen_by_the_next_request(pair: Pair) -> None:
     try:
         for changes, status in (({"target": "https://example.org/new"}, b"302"), ({"disabled": True}, b"410")):
             server.shelf.links["gentlygoldenotter"] = msgspec.structs.replace(link, **cast("dict[str, Any]", changes))
-            server.redirects.cache.invalidate("gently golden OTTER")
+            server.parts.cache.invalidate("gently golden OTTER")
             head, _ = pair.hot.ask(OTTER)
             assert status in head
     finally:
         server.shelf.links["gentlygoldenotter"] = link
-        server.redirects.cache.invalidate(link.phrase)
+        server.parts.cache.invalidate(link.phrase)
         server.visits.clear()
 
 
@@ -269,7 +269,7 @@ def test_a_link_ends_at_its_moment_though_it_is_in_memory(pair: Pair) -> None:
     server.shelf.links["brief"] = link
     request = OTTER.replace(b"gently-golden-otter", b"brief")
     pair.hot.ask(request)
-    known = server.redirects.cache.hit(b"brief", 0.0)
+    known = server.parts.cache.hit(b"brief", 0.0)
     assert known
     known.ends = 0.0
     # The long way decides by the link itself.

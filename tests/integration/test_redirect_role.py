@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from support.processes import Processes, eventually
-from waypost.bootstrap.stores import open_stores
+from waypost.bootstrap.stores import open_sharing_stores
 from waypost.kernel.clock import utc_now
 from waypost.settings import load_settings
 
@@ -52,7 +52,7 @@ def test_its_visits_are_counted(url: str, processes: Processes) -> None:
 
 
 async def disable(data: Path, phrase: str) -> None:
-    async with open_stores(load_settings({"data": str(data)}, environ={})) as stores:
+    async with open_sharing_stores(load_settings({"data": str(data)}, environ={})) as stores:
         link = await stores.links.find(phrase)
         assert link
         edited = msgspec.structs.replace(link, version=link.version + 1, updated_at=utc_now(), disabled=True)

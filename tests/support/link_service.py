@@ -13,15 +13,15 @@ import msgspec
 from support.asking import ask
 from support.snapshots import shelve, stations
 from waypost.access.keys import make_key
-from waypost.bootstrap.stores import Stores, open_stores
+from waypost.bootstrap.stores import SharingStores, open_sharing_stores
 from waypost.kernel.clock import utc_now
-from waypost.roles.serve import links_part
+from waypost.roles.serve import link_parts
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import Settings, load_settings
 from waypost.sharing.visits.visit import Visit
 from waypost.web.app import App, Places, make_app
 from waypost.web.http.guard import WriteGuard
-from waypost.web.links.sharing import Sharing
+from waypost.web.links.parts import LinkParts
 
 TARGET = "https://example.org/a/page?of=ours#here"
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -31,8 +31,8 @@ BEYOND = "203.0.113.9"
 @dataclass
 class Service:
     app: App
-    stores: Stores
-    sharing: Sharing
+    stores: SharingStores
+    parts: LinkParts
     settings: Settings
 
     async def ask(
@@ -97,15 +97,15 @@ async def link_service(
     """With some places too, where a number of them is given."""
     settings = load_settings({"data": str(folder), **(flags or {})}, environ={})
     async with AsyncExitStack() as stack:
-        stores = await stack.enter_async_context(open_stores(settings))
-        sharing = await stack.enter_async_context(links_part(settings, stores))
+        stores = await stack.enter_async_context(open_sharing_stores(settings))
+        parts = await stack.enter_async_context(link_parts(settings, stores))
         guard = WriteGuard(listening, stores.keys)
         served = _places(settings, places) if places else None
         if served:
             # FastAPI remembers the routes of apps that nobody uses any more.
             stack.callback(served.live.generation.close)
-        app = make_app(probes={}, guard=guard, sharing=sharing, places=served)
-        yield Service(app, stores, sharing, settings)
+        app = make_app(probes={}, guard=guard, links=parts, places=served)
+        yield Service(app, stores, parts, settings)
 
 
 def _places(settings: Settings, count: int) -> Places:

@@ -4,7 +4,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from waypost.bootstrap.stores import open_stores
+from waypost.bootstrap.stores import open_sharing_stores
 from waypost.settings import load_settings
 from waypost.sharing.links.link import Link
 from waypost.sharing.phrases.drawing import Drawing
@@ -25,7 +25,7 @@ def draw_many(folder: str, count: int) -> list[str]:
     """Phrases as a process draws them that knows of no other."""
 
     async def draw() -> list[str]:
-        async with open_stores(load_settings({"data": folder}, environ={})) as stores:
+        async with open_sharing_stores(load_settings({"data": folder}, environ={})) as stores:
             drawing = Drawing(stores.spaces, Vocabularies(), block=500, fill=0.01)
             return ["-".join(await drawing.draw("en")) for _ in range(count)]
 

@@ -11,7 +11,7 @@ import msgspec
 
 from support.asking import ask
 from support.links import a_link
-from waypost.bootstrap.stores import Stores, open_stores
+from waypost.bootstrap.stores import SharingStores, open_sharing_stores
 from waypost.kernel.clock import utc_now
 from waypost.settings import load_settings
 from waypost.sharing.links.link import Link
@@ -21,9 +21,9 @@ from waypost.sharing.visits.visit import Visit
 from waypost.sharing.visits.visitors import Observer
 from waypost.web.app import App, make_app
 from waypost.web.follow.link_cache import LinkCache
+from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.password_door import PasswordDoor
 from waypost.web.http.guard import WriteGuard
-from waypost.web.links.sharing import Redirects
 
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
 
@@ -51,7 +51,7 @@ class Host:
     """What a test may look at beside the answers."""
 
     app: App
-    stores: Stores
+    stores: SharingStores
     links: Watched
     cache: LinkCache
     visits: list[Visit] = field(default_factory=list)
@@ -87,14 +87,14 @@ async def host(
     verify: Callable[[str, str], bool] = lambda hashed, password: hashed == password,
     **more: Any,
 ) -> AsyncIterator[Host]:
-    """`flags` are settings, `more` what Redirects takes. Hashes of passwords are the passwords, unless said."""
+    """`flags` are settings, `more` what FollowParts takes. Hashes of passwords are the passwords, unless said."""
     settings = load_settings({"data": str(folder), **(flags or {})}, environ={})
-    async with open_stores(settings) as stores:
+    async with open_sharing_stores(settings) as stores:
         keys = DayKeys(stores.facts)
         await keys.renew(utc_now().date())
         links = Watched(stores.links)
         visits: list[Visit] = []
-        redirects = Redirects(
+        parts = FollowParts(
             links=links,
             cache=LinkCache(links, settings.redirect, blocked=settings.sharing.blocked_hosts),
             observer=Observer(keys),
@@ -103,6 +103,6 @@ async def host(
             door=PasswordDoor(verify, pause=0),
             settings=settings.redirect,
         )
-        redirects = replace(redirects, **more)
-        app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), redirects=redirects)
-        yield Host(app, stores, links, redirects.cache, visits)
+        parts = replace(parts, **more)
+        app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), follow=parts)
+        yield Host(app, stores, links, parts.cache, visits)

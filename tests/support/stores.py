@@ -8,7 +8,7 @@ from pathlib import Path
 from support.job_store_mongodb import age_mongodb, migrated_database
 from support.job_store_postgres import age_postgres, clean_database
 from support.job_stores import age_sqlite
-from waypost.bootstrap.stores import Stores, open_stores
+from waypost.bootstrap.stores import SharingStores, Stores, open_sharing_stores, open_stores
 from waypost.settings import Settings, load_settings
 
 # MongoDB is for importing alone.
@@ -26,6 +26,15 @@ class Backend:
     age: Callable[[float], Awaitable[None]]
     # A second connection to the same store, as another process has it.
     open_again: Callable[[], AbstractAsyncContextManager[Stores]]
+
+    @property
+    def sharing(self) -> SharingStores:
+        """Where links are kept too."""
+        assert isinstance(self.stores, SharingStores)
+        return self.stores
+
+    def open_sharing_again(self) -> AbstractAsyncContextManager[SharingStores]:
+        return open_sharing_stores(self.settings)
 
 
 @asynccontextmanager

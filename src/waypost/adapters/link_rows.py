@@ -1,7 +1,7 @@
 """What stores of links keep alike, whatever their backend: columns, histories and events."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 
@@ -14,6 +14,12 @@ from waypost.sharing.phrases.matching import fold_phrase, is_phrase, looks
 
 # Links in which a text is looked for at a time: more would keep others waiting.
 AT_A_TIME = 50_000
+
+_TYPES = {field.name: {field.type, *get_args(field.type)} for field in msgspec.structs.fields(Link)}
+# A row has all of a link, and how its phrase reads and looks.
+COLUMNS = (*_TYPES, "folded", "looks")
+_FIXED = {"id", "phrase", "folded", "looks", "language", "theme", "format", "created_at", "owner", "asked"}
+EDITED = tuple(name for name in COLUMNS if name not in _FIXED)
 
 _texts = msgspec.json.Decoder(tuple[str, ...])
 
@@ -38,6 +44,11 @@ def columns_of(link: Link) -> dict[str, Any]:
         "tags": msgspec.json.encode(link.tags).decode(),
         "owner": link.owner or "",
     }
+
+
+def columns_with(kind: type) -> tuple[str, ...]:
+    """The columns whose values are of this type."""
+    return tuple(name for name, types in _TYPES.items() if kind in types)
 
 
 def to_link(row: Mapping[str, Any]) -> Link:

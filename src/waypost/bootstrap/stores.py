@@ -1,13 +1,11 @@
 """The configured store, and all ports on it."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
 
 from waypost.access.store import KeyStore
-from waypost.adapters.mongodb.links import LinksElsewhere, NoLinks
 from waypost.adapters.sqlite.facts import SqliteFacts
 from waypost.adapters.sqlite.imports import SqliteImportStore
 from waypost.adapters.sqlite.jobs import SqliteJobStore
@@ -23,6 +21,7 @@ from waypost.bootstrap.jobs import open_jobs_apart
 from waypost.bootstrap.visits import open_visits
 from waypost.importing.imports import ImportStore
 from waypost.importing.pages import PageStore
+from waypost.kernel.errors import AskedWrongly
 from waypost.places.store import PlaceStore
 from waypost.scaling.events.outbox import Outbox
 from waypost.scaling.facts import Facts
@@ -33,9 +32,22 @@ from waypost.sharing.phrases.store import SpaceStore
 from waypost.sharing.visits.store import VisitStore
 
 
+class LinksElsewhere(AskedWrongly):
+    """Links were asked for, and the store that is configured has none."""
+
+    slug = "links-elsewhere"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "links are kept in PostgreSQL or SQLite; MongoDB is for importing alone",
+            next_step="set WAYPOST_STORE=postgresql://… or sqlite:///… for links",
+            parameter="store",
+        )
+
+
 @dataclass(frozen=True)
 class Stores:
-    """Every port on the store that was configured."""
+    """The ports on the store that was configured, whichever it is."""
 
     facts: Facts
     jobs: JobStore
@@ -43,16 +55,16 @@ class Stores:
     imports: ImportStore
     places: PlaceStore
     outbox: Outbox
+
+
+@dataclass(frozen=True)
+class SharingStores(Stores):
+    """The same on a store that keeps links too."""
+
     links: LinkStore
     spaces: SpaceStore
     keys: KeyStore
     visits: VisitStore
-
-
-def refuse_without_links(settings: Settings) -> None:
-    """For roles that serve links: told at their start, and not by the first visitor."""
-    if settings.storage.in_mongodb:
-        raise LinksElsewhere
 
 
 @asynccontextmanager
@@ -61,22 +73,37 @@ async def open_stores(settings: Settings, *, must_exist: bool = False) -> AsyncI
 
     On a server nobody makes one by the way: its schema is there, or it is refused.
     """
-    async with AsyncExitStack() as stack:
-        if settings.storage.in_mongodb:
+    if settings.storage.in_mongodb:
+        async with AsyncExitStack() as stack:
             yield await _open_mongo_stores(settings, stack)
-        elif settings.storage.on_server:
+    else:
+        async with open_sharing_stores(settings, must_exist=must_exist) as stores:
+            yield stores
+
+
+def open_sharing_stores(settings: Settings, *, must_exist: bool = False) -> AbstractAsyncContextManager[SharingStores]:
+    """For commands and roles that need links. Raises LinksElsewhere right away, before anything is opened or made."""
+    if settings.storage.in_mongodb:
+        raise LinksElsewhere
+    return _open_sharing_stores(settings, must_exist=must_exist)
+
+
+@asynccontextmanager
+async def _open_sharing_stores(settings: Settings, *, must_exist: bool) -> AsyncIterator[SharingStores]:
+    async with AsyncExitStack() as stack:
+        if settings.storage.on_server:
             yield await _open_postgres_stores(settings, stack)
         else:
             yield await _open_sqlite_stores(settings, stack, must_exist=must_exist)
 
 
-async def _open_sqlite_stores(settings: Settings, stack: AsyncExitStack, *, must_exist: bool) -> Stores:
+async def _open_sqlite_stores(settings: Settings, stack: AsyncExitStack, *, must_exist: bool) -> SharingStores:
     database = await open_sqlite(settings.storage.store_url, "store", stack, must_exist=must_exist)
     if settings.storage.jobs:
         jobs, pages = await open_jobs_apart(settings, stack, partial(SqliteApartPageStore, database))
     else:
         jobs, pages = SqliteJobStore(database), SqlitePageStore(database)
-    return Stores(
+    return SharingStores(
         facts=SqliteFacts(database),
         jobs=jobs,
         pages=pages,
@@ -90,7 +117,7 @@ async def _open_sqlite_stores(settings: Settings, stack: AsyncExitStack, *, must
     )
 
 
-async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> Stores:
+async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> SharingStores:
     with extra("postgres"):
         from waypost.adapters.postgres.facts import PostgresFacts
         from waypost.adapters.postgres.imports import PostgresImportStore
@@ -107,7 +134,7 @@ async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> St
         jobs, pages = await open_jobs_apart(settings, stack, partial(PostgresApartPageStore, database))
     else:
         jobs, pages = PostgresJobStore(database), PostgresPageStore(database)
-    return Stores(
+    return SharingStores(
         facts=PostgresFacts(database),
         jobs=jobs,
         pages=pages,
@@ -145,8 +172,4 @@ async def _open_mongo_stores(settings: Settings, stack: AsyncExitStack) -> Store
         imports=MongoImportStore(database),
         places=MongoPlaceStore(database),
         outbox=MongoOutbox(database),
-        links=cast("LinkStore", NoLinks()),
-        spaces=cast("SpaceStore", NoLinks()),
-        keys=cast("KeyStore", NoLinks()),
-        visits=cast("VisitStore", NoLinks()),
     )

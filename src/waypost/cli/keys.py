@@ -1,7 +1,5 @@
 """The command `waypost key`, and its verbs."""
 
-import asyncio
-
 import click
 
 from waypost.access.keys import SCOPES
@@ -37,9 +35,10 @@ group = Group(
 @with_settings
 def create(load: Load, name: str, scopes: tuple[str, ...], *, as_json: bool) -> None:
     """Make a key called NAME and print its token. This is the only time that it is shown."""
-    from waypost.roles.keys import create_key
+    from waypost.access.operations import create_key
+    from waypost.cli.stores import with_links
 
-    key = asyncio.run(create_key(load(), name, scopes))
+    key = with_links(load(), lambda stores: create_key(stores.keys, name, scopes), must_exist=False)
     if as_json:
         print_json(key)
         return
@@ -52,9 +51,10 @@ def create(load: Load, name: str, scopes: tuple[str, ...], *, as_json: bool) -> 
 @with_settings
 def list_all(load: Load, *, as_json: bool) -> None:
     """All keys there are and were, oldest first."""
-    from waypost.roles.keys import list_keys
+    from waypost.access.operations import list_keys
+    from waypost.cli.stores import with_links
 
-    keys = asyncio.run(list_keys(load()))
+    keys = with_links(load(), lambda stores: list_keys(stores.keys))
     if as_json:
         print_json({"keys": keys})
         return
@@ -71,9 +71,10 @@ def list_all(load: Load, *, as_json: bool) -> None:
 @with_settings
 def revoke(load: Load, key: str, *, as_json: bool) -> None:
     """Make a key useless at once. Links that were made with it stay."""
-    from waypost.roles.keys import revoke_key
+    from waypost.access.operations import revoke_key
+    from waypost.cli.stores import with_links
 
-    revoked = asyncio.run(revoke_key(load(), key))
+    revoked = with_links(load(), lambda stores: revoke_key(stores.keys, key))
     if as_json:
         print_json(revoked)
     else:

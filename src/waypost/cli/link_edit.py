@@ -1,6 +1,5 @@
 """The verbs of `waypost link` that change a link: edit, disable, enable and delete."""
 
-import asyncio
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from waypost.cli.moments import moment_ahead, read_password
 
 if TYPE_CHECKING:
     from waypost.settings import Settings
-    from waypost.web.links.documents import LinkDocument
+    from waypost.sharing.links.document import LinkDocument
 
 
 @click.command(
@@ -97,15 +96,15 @@ def enable(load: Load, phrase: str, *, as_json: bool) -> None:
 @with_settings
 def delete(load: Load, phrase: str, *, yes: bool, as_json: bool) -> None:
     """Delete a link for good. Its phrase leads nowhere from then on, and is never given out again."""
-    from waypost.roles.sharing import delete_link, show_link
+    from waypost.cli.link_operations import with_operations
 
     settings = load()
     if not yes:
         if not sys.stdin.isatty():
             raise click.UsageError("there is nobody here to ask: say --yes")
-        link = asyncio.run(show_link(settings, phrase))
+        link = with_operations(settings, lambda links: links.show(phrase))
         click.confirm(f"Delete {link.url}, which leads to {link.target}?", abort=True, err=True)
-    link = asyncio.run(delete_link(settings, phrase))
+    link = with_operations(settings, lambda links: links.delete(phrase))
     if as_json:
         print_json(link)
     else:
@@ -113,10 +112,12 @@ def delete(load: Load, phrase: str, *, yes: bool, as_json: bool) -> None:
 
 
 def _change(settings: "Settings", phrase: str, **wanted: Any) -> "LinkDocument":
-    from waypost.roles.sharing import edit_link
+    from waypost.bootstrap.sharing import target_rules
+    from waypost.cli.link_operations import with_operations
     from waypost.sharing.links.editing import Changes
 
-    return asyncio.run(edit_link(settings, phrase, Changes(**wanted)))
+    changes = Changes(**wanted)
+    return with_operations(settings, lambda links: links.edit(target_rules(settings), phrase, changes))
 
 
 def _tell(link: "LinkDocument", text: str, *, as_json: bool) -> None:

@@ -1,6 +1,5 @@
 """The verbs `waypost link import` and `waypost link export`."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -10,11 +9,14 @@ import click
 from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
 
 if TYPE_CHECKING:
-    from waypost.roles.moving import FileFormat
+    from waypost.bootstrap.stores import SharingStores
     from waypost.settings import Settings
+    from waypost.sharing.links.exporting import FileFormat
     from waypost.sharing.links.moving import Report
+    from waypost.sharing.links.operations import LinkOperations
 
 _MOST_TOLD = 20
+_PHRASES_AT_ONCE = 1000
 
 
 @click.command(
@@ -32,12 +34,24 @@ def import_links(load: Load, file: Path, *, dry_run: bool, as_json: bool) -> int
     Phrases and dates stay. Links that are there already stay as they are, so that a file can be imported again;
     but a line without a phrase gets a new one each time. Ends with 1 when some could not be made.
     """
+    from waypost.bootstrap.sharing import make_author, read_vocabularies
     from waypost.cli.progress import counting
-    from waypost.roles.moving import import_links as move
+    from waypost.cli.stores import with_links
+    from waypost.kernel.clock import utc_now
+    from waypost.sharing.links import moving
+    from waypost.sharing.links.importing import read_export
+    from waypost.sharing.links.rows import read_file
 
     settings = load()
+    _, lines = read_export(read_file(file), utc_now())
     with counting("links", None) as on_progress:
-        report = asyncio.run(move(settings, file, on_progress, dry_run=dry_run))
+
+        async def move(stores: "SharingStores") -> "Report":
+            words = read_vocabularies(settings)
+            author = make_author(settings, stores, block=_PHRASES_AT_ONCE, vocabularies=words)
+            return await moving.import_links(author, words, lines, on_progress, dry_run=dry_run)
+
+        report = with_links(settings, move, must_exist=False)
     if as_json:
         print_json(report)
     else:
@@ -75,14 +89,19 @@ def export_links(load: Load, form: "FileFormat", output: Path | None) -> None:
 
     settings = load()
     if output is None:
-        asyncio.run(_write(settings, form, sys.stdout.buffer))
+        _write(settings, form, sys.stdout.buffer)
     else:
         with whole_file(output) as file:
-            asyncio.run(_write(settings, form, file))
+            _write(settings, form, file)
 
 
-async def _write(settings: "Settings", form: "FileFormat", file: BinaryIO) -> None:
-    from waypost.roles.moving import export_links as read
+def _write(settings: "Settings", form: "FileFormat", file: BinaryIO) -> None:
+    from waypost.cli.link_operations import with_operations
+    from waypost.sharing.links import exporting
+    from waypost.sharing.links.store import Wanted
 
-    async for part in read(settings, form):
-        file.write(part.encode())
+    async def write(links: "LinkOperations") -> None:
+        async for part in exporting.export_links(links.pages(Wanted()), form):
+            file.write(part.encode())
+
+    with_operations(settings, write)

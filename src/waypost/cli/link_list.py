@@ -1,6 +1,5 @@
 """The verb `waypost link list`."""
 
-import asyncio
 from datetime import datetime
 
 import click
@@ -36,7 +35,7 @@ def list_links(
     as_json: bool,
 ) -> None:
     """Links, newest first, with the number of their visits."""
-    from waypost.roles.sharing import list_links as find
+    from waypost.cli.link_operations import with_operations
     from waypost.sharing.links.store import Wanted
     from waypost.sharing.links.terms import fold_tag
 
@@ -48,7 +47,7 @@ def list_links(
         created_from=start,
         created_to=end,
     )
-    links = asyncio.run(find(load(), wanted, limit))
+    links = with_operations(load(), lambda links: links.list(wanted, limit))
     if as_json:
         print_json({"links": links})
         return

@@ -1,7 +1,5 @@
 """The verb `waypost link rebuild`."""
 
-import asyncio
-
 import click
 
 from waypost.cli.frame import Command, Load, json_option, print_json, with_settings
@@ -16,11 +14,12 @@ def rebuild(load: Load, *, as_json: bool) -> None:
     Days whose visits were dropped (`visits.retention`) keep their counts.
     """
     from waypost.cli.progress import counting
-    from waypost.roles.visits import rebuild_visits
+    from waypost.cli.stores import with_links
+    from waypost.sharing.visits.rebuild import rebuild_visits
 
     settings = load()
     with counting("visits", None) as on_progress:
-        rebuilt = asyncio.run(rebuild_visits(settings, on_progress))
+        rebuilt = with_links(settings, lambda stores: rebuild_visits(stores.visits, on_progress))
     if as_json:
         print_json(rebuilt)
     else:

@@ -1,6 +1,5 @@
 """The verb `waypost link stats`."""
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,8 +10,8 @@ from waypost.cli.moments import moment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from waypost.sharing.visits.document import StatisticsDocument
     from waypost.sharing.visits.statistics import Value
-    from waypost.web.links.statistics import StatisticsDocument
 
 _WIDEST = 40
 
@@ -37,8 +36,8 @@ _WIDEST = 40
 @with_settings
 def stats(load: Load, phrase: str, *, zone: str, as_json: bool, **asked: Any) -> None:
     """How often the link with this PHRASE was followed, when, and from where."""
-    from waypost.roles.sharing import link_statistics
-    from waypost.web.links.times import zone as read_zone
+    from waypost.cli.link_operations import with_operations
+    from waypost.sharing.visits.zones import read_zone
 
     try:
         known = read_zone(zone)
@@ -46,7 +45,7 @@ def stats(load: Load, phrase: str, *, zone: str, as_json: bool, **asked: Any) ->
         raise click.BadParameter(str(error), param_hint="--zone") from None
     if asked["start"] and asked["end"] and asked["start"] > asked["end"]:
         raise click.UsageError("--from is later than --to; change the two around")
-    found = asyncio.run(link_statistics(load(), phrase, zone=known, **asked))
+    found = with_operations(load(), lambda links: links.statistics(phrase, zone=known, **asked))
     if as_json:
         print_json(found)
     else:

@@ -1,6 +1,5 @@
 """The command `waypost link`, and its verbs."""
 
-import asyncio
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,8 @@ from waypost.cli.moments import moment_ahead, read_password
 from waypost.sharing.phrases.formats import FORMATS
 
 if TYPE_CHECKING:
-    from waypost.web.links.documents import LinkDocument
+    from waypost.bootstrap.stores import SharingStores
+    from waypost.sharing.links.document import LinkDocument
 
 group = Group(
     "link",
@@ -62,12 +62,19 @@ def create(
     **wish: Any,
 ) -> None:
     """Make a link to TARGET and print it."""
-    from waypost.roles.sharing import create_link
+    from waypost.bootstrap.sharing import link_operations, make_author
+    from waypost.cli.stores import with_links
     from waypost.sharing.links.draft import Draft
 
     password = read_password() if password_stdin else None
     draft = Draft(expires_at=expires_at, password=password, **wish)
-    link = asyncio.run(create_link(load(), draft))
+    settings = load()
+
+    async def make(stores: "SharingStores") -> "LinkDocument":
+        author = make_author(settings, stores, block=1)
+        return await (await link_operations(settings, stores)).create(author, draft)
+
+    link = with_links(settings, make, must_exist=False)
     if as_json:
         print_json(link)
     else:
@@ -80,9 +87,9 @@ def create(
 @with_settings
 def show(load: Load, phrase: str, *, as_json: bool) -> None:
     """Where PHRASE leads, and how often it was followed. Case and separators do not matter."""
-    from waypost.roles.sharing import show_link
+    from waypost.cli.link_operations import with_operations
 
-    link = asyncio.run(show_link(load(), phrase))
+    link = with_operations(load(), lambda links: links.show(phrase))
     if as_json:
         print_json(link)
         return

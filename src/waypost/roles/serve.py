@@ -9,33 +9,34 @@ from typing import TYPE_CHECKING, Literal
 
 from starlette.types import ASGIApp
 
-from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
+from waypost.bootstrap.sharing import ADDRESS, make_author, read_vocabularies
+from waypost.bootstrap.stores import SharingStores, open_sharing_stores
+from waypost.bootstrap.visits import open_countries
 from waypost.kernel.errors import WaypostError
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import end
-from waypost.roles.authoring import make_author, read_vocabularies
 from waypost.roles.kit.health_port import store_probe
 from waypost.roles.kit.sockets import HttpServer, address, listen
-from waypost.roles.visits import counting
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import Settings
 from waypost.sharing.links.passwords import fits_password
 from waypost.sharing.links.rights import open_edit_tokens
+from waypost.sharing.visits.counting import counting
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import SNAPSHOT_OPENED, SNAPSHOT_PLACES
 from waypost.web.app import Places, make_app
 from waypost.web.follow.link_cache import LinkCache
+from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.password_door import PasswordDoor
 from waypost.web.http.guard import WriteGuard
 from waypost.web.http.proxies import Proxies
-from waypost.web.links.sharing import Redirects, Sharing
+from waypost.web.links.parts import LinkParts
 
 if TYPE_CHECKING:
     from waypost.web.http.health import Probe
 
 log = get_logger("serve")
 
-ADDRESS = "address"
 _LOOK_SECONDS = 1.0
 _PHRASES_AT_ONCE = 100
 
@@ -85,10 +86,11 @@ class PlacesRole:
 
 
 @asynccontextmanager
-async def redirects_part(settings: Settings, stores: Stores) -> AsyncIterator[Redirects]:
+async def follow_parts(settings: Settings, stores: SharingStores) -> AsyncIterator[FollowParts]:
     """What following links needs; visits that are still in the spool at the end are shipped before it closes."""
-    async with counting(settings, stores) as counted:
-        yield Redirects(
+    countries = open_countries(settings.visits.countries)
+    async with counting(settings.visits, settings.spool, stores.facts, stores.visits, countries) as counted:
+        yield FollowParts(
             links=stores.links,
             cache=LinkCache(stores.links, settings.redirect, settings.web.public_url, settings.sharing.blocked_hosts),
             observer=counted.observer,
@@ -103,17 +105,17 @@ async def redirects_part(settings: Settings, stores: Stores) -> AsyncIterator[Re
 
 
 @asynccontextmanager
-async def links_part(settings: Settings, stores: Stores) -> AsyncIterator[Sharing]:
+async def link_parts(settings: Settings, stores: SharingStores) -> AsyncIterator[LinkParts]:
     """What all routes of links need."""
-    async with redirects_part(settings, stores) as redirects:
+    async with follow_parts(settings, stores) as follow:
         vocabularies = read_vocabularies(settings)
-        yield Sharing(
+        yield LinkParts(
             author=make_author(settings, stores, block=_PHRASES_AT_ONCE, vocabularies=vocabularies),
             links=stores.links,
             visits=stores.visits,
             vocabularies=vocabularies,
             edit_tokens=await open_edit_tokens(stores.facts),
-            redirects=redirects,
+            follow=follow,
         )
 
 
@@ -124,36 +126,35 @@ async def serve_role(
     settings: Settings, stop: Stop, on_up: OnUp, *, places: bool, links: Links | None, moves_on: bool
 ) -> None:
     """`waypost serve places`, `links`, `redirect` or `all`."""
-    if links:
-        refuse_without_links(settings)
+    opening = open_sharing_stores(settings) if links else None
     sock = listen(settings.web.host, settings.web.port, moves_on=moves_on)
     async with AsyncExitStack() as stack:
         stack.callback(sock.close)
         probes: dict[str, Probe] = {}
         place_part: Places | None = None
-        sharing: Sharing | None = None
-        redirects: Redirects | None = None
+        made: LinkParts | None = None
+        followed: FollowParts | None = None
         guard = WriteGuard(settings.web.host)
         if places:
             role = PlacesRole(settings)
             await role.look()
             await stack.enter_async_context(background(role.keep_looking()))
             place_part, probes["snapshot"] = role.part, role.probe
-        if links:
-            stores = await stack.enter_async_context(open_stores(settings))
+        if opening:
+            stores = await stack.enter_async_context(opening)
             await stores.facts.set(ADDRESS, address(sock))
             probes["store"] = store_probe(stores.facts)
             guard = WriteGuard(settings.web.host, stores.keys)
             if links == "all":
-                sharing = await stack.enter_async_context(links_part(settings, stores))
+                made = await stack.enter_async_context(link_parts(settings, stores))
             else:
-                redirects = await stack.enter_async_context(redirects_part(settings, stores))
+                followed = await stack.enter_async_context(follow_parts(settings, stores))
         app = make_app(
             probes=probes,
             guard=guard,
             places=place_part,
-            sharing=sharing,
-            redirects=redirects,
+            links=made,
+            follow=followed,
         )
         # All of this stays, and should not be looked at by every collection while redirects wait.
         gc.collect()

@@ -9,8 +9,9 @@ from typing import Literal
 import msgspec
 
 from waypost.bootstrap.budgets import open_budget
+from waypost.bootstrap.sharing import ADDRESS
 from waypost.bootstrap.sources import open_source
-from waypost.bootstrap.stores import Stores, open_stores, refuse_without_links
+from waypost.bootstrap.stores import Stores, open_sharing_stores
 from waypost.importing.imports import ImportReport
 from waypost.importing.plan import plan_import
 from waypost.importing.progress import Progress
@@ -26,7 +27,7 @@ from waypost.roles.kit.snapshots import build_snapshot
 from waypost.roles.kit.sockets import address, listen
 from waypost.roles.kit.upkeep import retention
 from waypost.roles.kit.workforce import make_importer
-from waypost.roles.serve import ADDRESS, OnUp, PlacesRole, answer, background, links_part
+from waypost.roles.serve import OnUp, PlacesRole, answer, background, link_parts
 from waypost.roles.simulator import simulated
 from waypost.scaling.facts import Facts
 from waypost.scaling.ratelimit.limits import parse_limits
@@ -90,11 +91,11 @@ class Wish:
 
 
 async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
-    refuse_without_links(settings)
+    opening = open_sharing_stores(settings)
     async with AsyncExitStack() as stack:
         stack.enter_context(alone_in(settings.storage.folder))
         sock = stack.enter_context(listen(settings.web.host, settings.web.port, moves_on=wish.moves_on))
-        stores = await stack.enter_async_context(open_stores(settings))
+        stores = await stack.enter_async_context(opening)
         settings, scope = await _choose_provider(settings, wish, stores.facts, stack)
         # The lock says that no other `up` lives on this folder: what one of them held, nobody works on now.
         await stores.jobs.release_owner(_owner(settings), max_attempts=settings.jobs.max_attempts)
@@ -102,7 +103,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
 
         role, state = PlacesRole(settings), ImportState()
         await role.look()
-        sharing = await stack.enter_async_context(links_part(settings, stores))
+        links = await stack.enter_async_context(link_parts(settings, stores))
         guard = WriteGuard(settings.web.host, stores.keys)
 
         async def status() -> PageStatus:
@@ -115,7 +116,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
             probes={"snapshot": role.probe, "store": store_probe(stores.facts)},
             guard=guard,
             places=role.part,
-            sharing=sharing,
+            links=links,
             status=status,
         )
         bringing = Bringing(settings, stores, role, state, stop)

@@ -11,6 +11,7 @@ from waypost.web.description import describe
 from waypost.web.follow.abuse_reports import report_routes
 from waypost.web.follow.host_pages import home_page_routes, robots_routes
 from waypost.web.follow.hot_path import RedirectPath
+from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.preview import preview_routes
 from waypost.web.follow.redirect import redirect_routes
 from waypost.web.http.bounds import Bounds
@@ -20,8 +21,8 @@ from waypost.web.http.problems import add_problem_handlers
 from waypost.web.http.routing import WithoutSlash
 from waypost.web.landing import landing_routes
 from waypost.web.links.all_routes import all_link_routes
+from waypost.web.links.parts import LinkParts
 from waypost.web.links.place_links import place_link_routes
-from waypost.web.links.sharing import Redirects, Sharing
 from waypost.web.pages import Status, asset_routes, documentation_routes, status_routes
 from waypost.web.places.api import PlacesApi
 from waypost.web.places.hot_path import HotPath
@@ -50,23 +51,23 @@ def make_app(
     probes: Mapping[str, Probe],
     guard: WriteGuard,
     places: Places | None = None,
-    sharing: Sharing | None = None,
-    redirects: Redirects | None = None,
+    links: LinkParts | None = None,
+    follow: FollowParts | None = None,
     status: Status | None = None,
 ) -> App:
-    """`status` feeds the page with the map; without it there is no page. `redirects` alone is a server of those."""
+    """`status` feeds the page with the map; without it there is no page. `follow` alone is a server of redirects."""
     app = FastAPI(
         title="Waypost", version=__version__, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False
     )
     app.router.default = WithoutSlash(app.router)
     add_problem_handlers(app)
     front = Front(PlacesApi(places.live, most=places.most), places.public_url) if places else None
-    followed = redirects or (sharing.redirects if sharing else None)
+    followed = follow or (links.follow if links else None)
     # First what is asked for most: all that stand before it are tried for each request.
-    routers: list[APIRouter] = all_link_routes(sharing, guard) if sharing else []
+    routers: list[APIRouter] = all_link_routes(links, guard) if links else []
     routers.append(health_routes(probes))
-    if redirects:
-        routers.append(home_page_routes(redirects))
+    if follow:
+        routers.append(home_page_routes(follow))
     else:
         routers += [landing_routes(front, page=status is not None), documentation_routes(app)]
     if status:
@@ -76,8 +77,8 @@ def make_app(
     routers.append(asset_routes(page=status is not None))
     if front:
         routers.append(front.router())
-    if sharing and places:
-        routers.append(place_link_routes(sharing, places.live, guard))
+    if links and places:
+        routers.append(place_link_routes(links, places.live, guard))
     if followed:
         # Last, because their routes take every single word that no other route has.
         routers += [preview_routes(followed), redirect_routes(followed)]

@@ -1,6 +1,7 @@
 """Links on PostgreSQL."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -8,10 +9,13 @@ import msgspec
 
 from waypost.adapters.link_rows import (
     AT_A_TIME,
+    COLUMNS,
+    EDITED,
     NothingKept,
     Obstacles,
     change,
     columns_of,
+    columns_with,
     is_impossible,
     like,
     like_folded,
@@ -35,13 +39,15 @@ _TURN = int.from_bytes(b"links")
 _PATIENCE = 60.0
 # Putting them into columns keeps the event loop busy, and redirects waiting, for a few milliseconds.
 _AT_A_TIME = 100
-_COLUMNS = """
-    id phrase folded looks target language theme format created_at updated_at version title tags expires_at max_visits
-    password forward_query place_id owner asked disabled deleted
-""".split()  # noqa: SIM905 - in the order of the statement, and as long
-_EDITED = """
-    id target updated_at version title tags expires_at max_visits password forward_query place_id disabled deleted
-""".split()  # noqa: SIM905 - in the order of the statement, and as long
+_TYPES = {datetime: "timestamptz", int: "bigint", bool: "boolean"}
+_TYPE_OF = {name: sql for kind, sql in _TYPES.items() for name in columns_with(kind)}
+# What stands before the columns of links in the statement.
+_BEFORE = 7
+_ADD = SQL["add"].format(
+    columns=", ".join(COLUMNS),
+    arrays=", ".join(f"${number}::{_TYPE_OF.get(name, 'text')}[]" for number, name in enumerate(COLUMNS, _BEFORE + 1)),
+)
+_EDIT = SQL["edit"].format(edited=", ".join(f"{name} = ${number}" for number, name in enumerate(EDITED, 2)))
 
 
 class PostgresLinkStore:
@@ -49,7 +55,7 @@ class PostgresLinkStore:
         self._database = database
 
     async def add(self, link: Link, by: str) -> None:
-        if await self._database.fetch(SQL["add"], *_to_add([link], by)):
+        if await self._database.fetch(_ADD, *_to_add([link], by)):
             return
         obstacle = (await _obstacles(self._database, [link])).of(link)
         if obstacle is not None and obstacle.id == link.id:
@@ -82,7 +88,7 @@ class PostgresLinkStore:
                 raise LinkChanged.of(link)
             before = to_link(rows[0])
             columns = columns_of(link)
-            await tx.execute(SQL["edit"], *(columns[name] for name in _EDITED))
+            await tx.execute(_EDIT, link.id, *(columns[name] for name in EDITED))
             await tx.execute(SQL["drop_tags"], before.tags, link.created_at, link.id)
             if not link.deleted:
                 await tx.execute(SQL["add_tags"], link.tags, link.created_at, link.id)
@@ -179,7 +185,6 @@ def _to_add(links: Sequence[Link], by: str) -> tuple[Any, ...]:
     changes = [change(None, link) for link in links]
     tags = [(link.id, tag) for link in links for tag in link.tags]
     return (
-        *([row[name] for row in rows] for name in _COLUMNS),
         [changed.after for changed in changes],
         [UUID(changed.event.id) for changed in changes],
         [bytes(changed.event.data).decode() for changed in changes],
@@ -187,6 +192,7 @@ def _to_add(links: Sequence[Link], by: str) -> tuple[Any, ...]:
         LINK_CREATED,
         [link_id for link_id, _ in tags],
         [tag for _, tag in tags],
+        *([row[name] for row in rows] for name in COLUMNS),
     )
 
 
@@ -195,7 +201,7 @@ async def _add_all(tx: Any, links: Sequence[Link], by: str, *, atomic: bool) -> 
     added: set[str] = set()
     for start in range(0, len(links), _AT_A_TIME):
         some = _to_add(links[start : start + _AT_A_TIME], by)
-        added |= {row["id"] for row in await tx.fetch(SQL["add"], *some, timeout=_PATIENCE)}
+        added |= {row["id"] for row in await tx.fetch(_ADD, *some, timeout=_PATIENCE)}
     obstacles = await _obstacles(tx, [link for link in links if link.id not in added])
     found = [None if link.id in added else obstacles.of(link) for link in links]
     if atomic and len(added) < len(links):

@@ -3,42 +3,24 @@ select pg_advisory_xact_lock($1);
 
 -- add: new links, except those whose id another has, or whose phrase reads or looks the same
 with brought as materialized (
-  select *
-  from unnest(
-    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[],
-    $10::timestamptz[], $11::bigint[], $12::text[], $13::text[], $14::timestamptz[], $15::bigint[], $16::text[],
-    $17::boolean[], $18::text[], $19::text[], $20::text[], $21::boolean[], $22::boolean[], $23::text[], $24::uuid[],
-    $25::text[]
-  ) as brought (
-    id, phrase, folded, looks, target, language, theme, format, created_at,
-    updated_at, version, title, tags, expires_at, max_visits, password,
-    forward_query, place_id, owner, asked, disabled, deleted, after, event_id,
-    data
-  )
+  select * from unnest($1::text[], $2::uuid[], $3::text[], {arrays}) as brought (after, event_id, data, {columns})
 ),
 added as (
-  insert into links (
-    id, phrase, folded, looks, target, language, theme, format, created_at, updated_at, version, title, tags,
-    expires_at, max_visits, password, forward_query, place_id, owner, asked, disabled, deleted
-  )
-  select
-    id, phrase, folded, looks, target, language, theme, format, created_at, updated_at, version, title, tags,
-    expires_at, max_visits, password, forward_query, place_id, owner, asked, disabled, deleted
-  from brought
+  insert into links ({columns}) select {columns} from brought
   on conflict do nothing
   returning id, created_at
 ),
 written as (
   insert into link_edits (link_id, version, at, changed_by, after)
-  select id, version, updated_at, $26, after from brought join added using (id)
+  select id, version, updated_at, $4, after from brought join added using (id)
 ),
 told as (
   insert into outbox (id, name, subject, occurred_at, data)
-  select event_id, $27, id, updated_at, data from brought join added using (id)
+  select event_id, $5, id, updated_at, data from brought join added using (id)
 ),
 tagged as (
   insert into link_tags (tag, created_at, id)
-  select tag, created_at, id from unnest($28::text[], $29::text[]) as tags (id, tag) join added using (id)
+  select tag, created_at, id from unnest($6::text[], $7::text[]) as tags (id, tag) join added using (id)
 )
 select id from added;
 
@@ -57,10 +39,7 @@ select * from links where id = $1;
 select * from links where id = $1 for no key update;
 
 -- edit: what may change of a link
-update links
-set target = $2, updated_at = $3, version = $4, title = $5, tags = $6, expires_at = $7, max_visits = $8, password = $9,
-    forward_query = $10, place_id = $11, disabled = $12, deleted = $13
-where id = $1;
+update links set {edited} where id = $1;
 
 -- add_tags: those by which a link is listed
 insert into link_tags (tag, created_at, id) select tag, $2, $3 from unnest($1::text[]) as tags (tag);

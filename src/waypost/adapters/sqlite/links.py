@@ -9,10 +9,13 @@ import msgspec
 
 from waypost.adapters.link_rows import (
     AT_A_TIME,
+    COLUMNS,
+    EDITED,
     NothingKept,
     Obstacles,
     change,
     columns_of,
+    columns_with,
     is_impossible,
     like,
     like_folded,
@@ -29,8 +32,10 @@ from waypost.sharing.phrases.matching import fold_phrase
 
 SQL = load_queries(__package__, "links.sql")
 
-_MOMENTS = ("created_at", "updated_at", "expires_at")
-_TRUTHS = ("forward_query", "disabled", "deleted")
+_ADD = SQL["add"].format(columns=", ".join(COLUMNS), values=", ".join(f":{name}" for name in COLUMNS))
+_EDIT = SQL["edit"].format(edited=", ".join(f"{name} = :{name}" for name in EDITED))
+_MOMENTS = columns_with(datetime)
+_TRUTHS = columns_with(bool)
 
 
 class SqliteLinkStore:
@@ -77,7 +82,7 @@ class SqliteLinkStore:
             if row is None or row["version"] != link.version - 1:
                 raise LinkChanged.of(link)
             before = _to_link(row)
-            tx.execute(SQL["edit"], _columns(link))
+            tx.execute(_EDIT, _columns(link))
             tx.executemany(SQL["drop_tag"], _tag_rows(before))
             _tell(tx, [(before, link)], by)
 
@@ -162,7 +167,7 @@ def _position(name: str, position: Position | None) -> dict[str, Any]:
 
 def _add(tx: sqlite3.Connection, link: Link) -> Link | None:
     columns = _columns(link)
-    if tx.execute(SQL["add"], columns).rowcount:
+    if tx.execute(_ADD, columns).rowcount:
         return None
     return Obstacles([_to_link(row) for row in tx.execute(SQL["in_the_way"], columns)]).of(link)
 

@@ -1,13 +1,5 @@
 -- add: a new link, unless another has its id, or reads or looks the same
-insert into links (
-  id, phrase, folded, looks, target, language, theme, format, created_at, updated_at, version, title, tags, expires_at,
-  max_visits, password, forward_query, place_id, owner, asked, disabled, deleted
-)
-values (
-  :id, :phrase, :folded, :looks, :target, :language, :theme, :format, :created_at, :updated_at, :version, :title, :tags,
-  :expires_at, :max_visits, :password, :forward_query, :place_id, :owner, :asked, :disabled, :deleted
-)
-on conflict do nothing;
+insert into links ({columns}) values ({values}) on conflict do nothing;
 
 -- in_the_way: which links have this id, or a phrase that reads or looks the same
 select * from links where id = :id
@@ -21,11 +13,7 @@ select * from links where folded in (select value from json_each(:folded));
 select * from links where id = :id;
 
 -- edit: what may change of a link, unless it has changed since
-update links
-set target = :target, updated_at = :updated_at, version = :version, title = :title, tags = :tags,
-    expires_at = :expires_at, max_visits = :max_visits, password = :password, forward_query = :forward_query,
-    place_id = :place_id, disabled = :disabled, deleted = :deleted
-where id = :id and version = :version - 1;
+update links set {edited} where id = :id and version = :version - 1;
 
 -- add_tag: one by which a link is listed
 insert into link_tags (tag, created_at, id) values (:tag, :created_at, :id);

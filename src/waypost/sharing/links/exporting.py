@@ -2,19 +2,33 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal
 
 import msgspec
 
 from waypost.kernel.clock import to_text
-from waypost.sharing.links.view import LinkView
+from waypost.sharing.links.document import LinkDocument
 
-COLUMNS = tuple(LinkView.__struct_fields__)
+FileFormat = Literal["csv", "ndjson"]
+COLUMNS = tuple(name for name in LinkDocument.__struct_fields__ if name not in {"owner", "edit_token"})
 # A spreadsheet takes what begins like this for a formula, and runs it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def csv_rows(links: Iterable[LinkView]) -> Iterator[str]:
+async def export_links(pages: AsyncIterator[Sequence[LinkDocument]], form: FileFormat) -> AsyncIterator[str]:
+    """The file, piece after piece."""
+    is_first = True
+    async for page in pages:
+        if form == "csv":
+            yield "".join(islice(csv_rows(page), 0 if is_first else 1, None))
+        else:
+            yield b"".join(ndjson_rows(page)).decode()
+        is_first = False
+
+
+def csv_rows(links: Iterable[LinkDocument]) -> Iterator[str]:
     """The names of the columns, then a line for each link."""
     yield _row(COLUMNS)
     for link in links:
@@ -25,7 +39,7 @@ def csv_rows(links: Iterable[LinkView]) -> Iterator[str]:
         yield _row([_cell(value) for value in values.values()])
 
 
-def ndjson_rows(links: Iterable[LinkView]) -> Iterator[bytes]:
+def ndjson_rows(links: Iterable[LinkDocument]) -> Iterator[bytes]:
     for link in links:
         yield msgspec.json.encode(link) + b"\n"
 

@@ -1,11 +1,13 @@
 """Moves links here from a file: each keeps its phrase and its date, or is told why it cannot."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 
 import msgspec
 
+from waypost.access.caller import LOCAL
+from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import AskedWrongly, TerminalError, WaypostError
 from waypost.sharing.links.author import DRAWS, Author, NoPhraseFree
 from waypost.sharing.links.draft import Draft, prepare
@@ -37,6 +39,20 @@ class Report(msgspec.Struct):
     made: int = 0
     there: int = 0
     refused: list[Refused] = msgspec.field(default_factory=list)
+
+
+async def import_links(
+    author: Author,
+    vocabularies: Vocabularies,
+    lines: Iterable[Line],
+    on_progress: Callable[[int], None],
+    *,
+    dry_run: bool,
+) -> Report:
+    """`on_progress` hears how many lines were read so far."""
+    mover = Mover(author, vocabularies, LOCAL.name, utc_now(), dry_run=dry_run)
+    await mover.move(_told(lines, on_progress))
+    return mover.report
 
 
 class Mover:
@@ -132,6 +148,12 @@ class Mover:
     def _refuse(self, number: int, phrase: str | None, error: WaypostError) -> None:
         parameter = error.parameter if isinstance(error, AskedWrongly) else None
         self.report.refused.append(Refused(number, phrase, error.slug, str(error), parameter))
+
+
+def _told(lines: Iterable[Line], on_progress: Callable[[int], None]) -> Iterator[Line]:
+    for count, line in enumerate(lines, 1):
+        on_progress(count)
+        yield line
 
 
 def _is_same(link: Link, other: Link) -> bool:

@@ -6,6 +6,7 @@ What cannot be read is an error in its place, and the rows behind it still come.
 import csv
 import io
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from waypost.sharing.links.exporting import unescape
 # Names of columns without case and separators, so that long_url is longUrl.
 Row = Mapping[str, Any]
 
+_MOST_BYTES = 256 * 1024 * 1024
 # The one under which there is what stands beyond the last column.
 _NAMELESS = ""
 
@@ -27,6 +29,16 @@ class BadImport(AskedWrongly):
 
 
 Numbered = tuple[int, Row | BadImport]
+
+
+def read_file(file: Path) -> str:
+    """Its text. Raises BadImport when it is too long, or not UTF-8."""
+    if file.stat().st_size > _MOST_BYTES:
+        raise BadImport(f"{file} has more than {_MOST_BYTES >> 20} MiB; cut it into several files")
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadImport(f"{file} is not UTF-8; save it as that") from None
 
 
 def read_rows(text: str) -> Iterator[Numbered]:

@@ -12,8 +12,8 @@ from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import ABUSE_REPORTS
 from waypost.web.follow import pages
 from waypost.web.follow.forms import read_form
+from waypost.web.follow.parts import FollowParts
 from waypost.web.http.routing import readable
-from waypost.web.links.sharing import Redirects
 
 log = get_logger("links")
 
@@ -40,7 +40,7 @@ class Allowance:
         return True
 
 
-def report_routes(redirects: Redirects) -> APIRouter:
+def report_routes(parts: FollowParts) -> APIRouter:
     router = APIRouter(include_in_schema=False)
     allowance = Allowance(_BURST, _SECONDS_EACH)
 
@@ -48,13 +48,13 @@ def report_routes(redirects: Redirects) -> APIRouter:
         return pages.report_form(phrase)
 
     async def report(request: Request) -> Response:
-        fields = await read_form(request, redirects)
+        fields = await read_form(request, parts)
         phrase, text = fields.get("phrase", ""), _printable(fields.get("text", ""))
         if not text:
             return pages.message(400, "Nothing was said", "Go back, and say what is wrong with the link.")
         try:
             # People copy the whole address.
-            known = await redirects.cache.find(phrase_in(phrase)[:_LONGEST_PHRASE])
+            known = await parts.cache.find(phrase_in(phrase)[:_LONGEST_PHRASE])
         except TransientError:
             return pages.away()
         if known is None:

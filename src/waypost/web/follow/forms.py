@@ -5,8 +5,8 @@ from urllib.parse import parse_qsl, urlsplit
 from fastapi import Request
 
 from waypost.kernel.errors import Forbidden
+from waypost.web.follow.parts import FollowParts
 from waypost.web.http.guard import check_content_type
-from waypost.web.links.sharing import Redirects
 
 _FORM = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 10
@@ -18,10 +18,10 @@ class CrossSiteForm(Forbidden):
     slug = "cross-site-form"
 
 
-async def read_form(request: Request, redirects: Redirects) -> dict[str, str]:
+async def read_form(request: Request, parts: FollowParts) -> dict[str, str]:
     """Its fields. Another site's page cannot send it in a visitor's name."""
     check_content_type(request, _FORM)
-    if not _is_ours(request, redirects):
+    if not _is_ours(request, parts):
         raise CrossSiteForm("another web page sent this form; open the link itself and use the form there")
     try:
         body = (await request.body()).decode()
@@ -30,12 +30,12 @@ async def read_form(request: Request, redirects: Redirects) -> dict[str, str]:
         return {}
 
 
-def _is_ours(request: Request, redirects: Redirects) -> bool:
+def _is_ours(request: Request, parts: FollowParts) -> bool:
     """Browsers say where a form comes from. The scheme is left out: a proxy may speak TLS for us."""
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         return False
     origin = request.headers.get("origin")
-    return origin is None or _host(origin) in {request.headers.get("host", ""), _host(redirects.public_url)} - {""}
+    return origin is None or _host(origin) in {request.headers.get("host", ""), _host(parts.public_url)} - {""}
 
 
 def _host(url: str) -> str:

@@ -3,8 +3,8 @@
 from fastapi import APIRouter, Response
 
 from waypost.web.follow import pages
+from waypost.web.follow.parts import FollowParts
 from waypost.web.http.routing import readable
-from waypost.web.links.sharing import Redirects
 
 # Links may be looked at even though nobody lists them: a crawler that is kept out never sees that it should not, and
 # messengers that draw previews ask here first.
@@ -14,23 +14,23 @@ _ROBOTS = {
 }
 
 
-def robots_routes(redirects: Redirects) -> APIRouter:
+def robots_routes(parts: FollowParts) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     async def robots() -> Response:
-        return Response(_ROBOTS[redirects.settings.robots], media_type="text/plain")
+        return Response(_ROBOTS[parts.settings.robots], media_type="text/plain")
 
     readable(router, "/robots.txt", robots)
     return router
 
 
-def home_page_routes(redirects: Redirects) -> APIRouter:
+def home_page_routes(parts: FollowParts) -> APIRouter:
     """For a server that answers nothing but links."""
     router = APIRouter(include_in_schema=False)
 
     async def home() -> Response:
-        if redirects.home:
-            return Response(status_code=302, headers={"Location": redirects.home, "Cache-Control": "no-store"})
+        if parts.home:
+            return Response(status_code=302, headers={"Location": parts.home, "Cache-Control": "no-store"})
         return pages.message(404, "Links live here", "Add the words of one to the address.")
 
     readable(router, "/", home)

@@ -11,11 +11,11 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from waypost.kernel.clock import monotonic
 from waypost.sharing.visits.lines import VisitLines, day_of
 from waypost.telemetry.metrics import REDIRECTS
+from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.visitor import read_asked
 from waypost.web.http.bounds import Bounds, measure
 from waypost.web.http.header_blocks import parse_block
 from waypost.web.http.heads import Header, head_of
-from waypost.web.links.sharing import Redirects
 
 ROUTE = "/{phrase}"
 _GET = b"GET /"
@@ -30,11 +30,11 @@ _MOST_MEASURED = 1000
 
 
 class RedirectPath:
-    def __init__(self, redirects: Redirects, bounds: Bounds) -> None:
-        self._hit = redirects.cache.hit
-        self._lines, self._record_line = VisitLines(redirects.observer), redirects.record_line
-        self._proxies = redirects.proxies
-        self._status = redirects.settings.status
+    def __init__(self, parts: FollowParts, bounds: Bounds) -> None:
+        self._hit = parts.cache.hit
+        self._lines, self._record_line = VisitLines(parts.observer), parts.record_line
+        self._proxies = parts.proxies
+        self._status = parts.settings.status
         self._around = bounds.head(ROUTE, {}).written
         # What stands before a link's own headers: another each second.
         self._default: list[Header] = []

@@ -8,9 +8,9 @@ from urllib.parse import quote, urlsplit
 import idna
 from starlette.responses import Response
 
+from waypost.sharing.links.document import path_of
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.targets import is_own_page
-from waypost.sharing.links.view import path_of
 from waypost.web.http.page_frame import framed
 
 _CSP = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action {}"

@@ -11,12 +11,12 @@ from fastapi import APIRouter, Query, Request, Response
 
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import TransientError
+from waypost.sharing.links.document import path_of
 from waypost.sharing.links.link import Link
-from waypost.sharing.links.view import path_of
 from waypost.web.follow import pages
+from waypost.web.follow.parts import FollowParts
 from waypost.web.http.bounded_work import BoundedWork, TooManyAtOnce
 from waypost.web.http.routing import readable
-from waypost.web.links.sharing import Redirects
 
 Form = Literal["svg", "png"]
 _TYPES: dict[Form, str] = {"svg": "image/svg+xml", "png": "image/png"}
@@ -33,13 +33,13 @@ _ENDS = pages.described(
 )
 
 
-def preview_routes(redirects: Redirects) -> APIRouter:
+def preview_routes(parts: FollowParts) -> APIRouter:
     router = APIRouter(tags=["redirect"])
     few = BoundedWork(_AT_ONCE, waiting=_WAITING)
 
     async def preview(phrase: str) -> Response:
         """A page that says where the link leads. This is not a visit."""
-        found = await _find(redirects, phrase)
+        found = await _find(parts, phrase)
         return found if isinstance(found, Response) else pages.preview(found)
 
     def drawn_as(form: Form) -> Any:
@@ -50,10 +50,10 @@ def preview_routes(redirects: Redirects) -> APIRouter:
             border: Annotated[int, Query(ge=0, le=10, description="dots around it; 4 are asked for")] = 4,
         ) -> Response:
             """The link's QR code. This is not a visit, and neither is looking at it."""
-            found = await _find(redirects, phrase)
+            found = await _find(parts, phrase)
             if isinstance(found, Response):
                 return found
-            url = f"{redirects.base_url(request)}/{path_of(found.phrase)}"
+            url = f"{parts.base_url(request)}/{path_of(found.phrase)}"
             try:
                 async with few:
                     body = await asyncio.to_thread(_draw, url, form, scale, border)
@@ -70,15 +70,15 @@ def preview_routes(redirects: Redirects) -> APIRouter:
     return router
 
 
-async def _find(redirects: Redirects, phrase: str) -> Link | Response:
+async def _find(parts: FollowParts, phrase: str) -> Link | Response:
     try:
-        known = await redirects.cache.find(phrase)
+        known = await parts.cache.find(phrase)
         if known is None:
             return pages.unknown()
         link = known.link
         if link.is_over(utc_now()):
             return pages.ended()
-        if link.max_visits is not None and await redirects.links.taken(link.id) >= link.max_visits:
+        if link.max_visits is not None and await parts.links.taken(link.id) >= link.max_visits:
             return pages.used_up()
     except TransientError:
         return pages.away()

@@ -11,12 +11,12 @@ from waypost.telemetry.metrics import REDIRECTS
 from waypost.web.follow import pages
 from waypost.web.follow.forms import read_form
 from waypost.web.follow.link_cache import Known, redirect_head
+from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.query_forwarding import QueryTooLong, with_query
 from waypost.web.follow.visitor import address_of, read_asked
 from waypost.web.http.bounded_work import TooManyAtOnce
 from waypost.web.http.heads import Head
 from waypost.web.http.routing import readable
-from waypost.web.links.sharing import Redirects
 
 _FORM = {
     "requestBody": {
@@ -33,9 +33,9 @@ _FORM = {
 }
 
 
-def redirect_routes(redirects: Redirects) -> APIRouter:
+def redirect_routes(parts: FollowParts) -> APIRouter:
     router = APIRouter(tags=["redirect"])
-    following = Following(redirects)
+    following = Following(parts)
     ends = pages.described(
         {
             404: "No such link",
@@ -51,7 +51,7 @@ def redirect_routes(redirects: Redirects) -> APIRouter:
         "/{phrase}",
         following.follow,
         name="follow",
-        status_code=redirects.settings.status,
+        status_code=parts.settings.status,
         responses=asks | ends,
     )
     router.add_api_route(
@@ -68,8 +68,8 @@ def redirect_routes(redirects: Redirects) -> APIRouter:
 
 
 class Following:
-    def __init__(self, redirects: Redirects) -> None:
-        self._redirects = redirects
+    def __init__(self, parts: FollowParts) -> None:
+        self._parts = parts
 
     async def follow(self, request: Request, phrase: str) -> Response:
         """Leads to the link's target. A GET is a visit, and is written down before it is answered."""
@@ -77,17 +77,17 @@ class Following:
         async def lead(known: Known) -> Response:
             if known.link.password is not None:
                 return _counted("protected", pages.password_form(known.link))
-            return await self._lead(request, known, self._redirects.settings.status)
+            return await self._lead(request, known, self._parts.settings.status)
 
         return await self._with_link(phrase, lead)
 
     async def unlock(self, request: Request, phrase: str) -> Response:
         """Leads to the target of a protected link, for whoever sends its password as the page does."""
-        form = await read_form(request, self._redirects)
+        form = await read_form(request, self._parts)
 
         async def lead(known: Known) -> Response:
             link, password = known.link, form.get("password", "")[: pages.LONGEST_PASSWORD]
-            if link.password is not None and not await self._redirects.door.opens(link.id, link.password, password):
+            if link.password is not None and not await self._parts.door.opens(link.id, link.password, password):
                 return _counted("refused", pages.password_form(link, status=403, wrong="That is not it."))
             return await self._lead(request, known, 303)
 
@@ -95,7 +95,7 @@ class Following:
 
     async def _with_link(self, phrase: str, lead: Callable[[Known], Awaitable[Response]]) -> Response:
         try:
-            known = await self._redirects.cache.find(phrase)
+            known = await self._parts.cache.find(phrase)
             if known is None:
                 return _counted("unknown", pages.unknown())
             if known.is_used_up or known.link.is_over(utc_now()):
@@ -109,24 +109,24 @@ class Following:
             return _counted("away", pages.away())
 
     async def _lead(self, request: Request, known: Known, status: int) -> Response:
-        redirects, link = self._redirects, known.link
+        parts, link = self._parts, known.link
         asked, head = read_asked(request.scope["headers"]), self._head(request, known)
         counts = request.method != "HEAD" and not asked.shown.is_preview
         if link.max_visits is not None:
             if not counts:
                 return _counted("preview", pages.limited(link))
-            if not await redirects.links.count_up(link.id, link.max_visits):
+            if not await parts.links.count_up(link.id, link.max_visits):
                 known.is_used_up = True
                 return _counted("gone", pages.used_up())
         if counts:
-            address = address_of(request, asked, redirects.proxies)
-            redirects.record(redirects.observer.visit(link.id, utc_now(), address, asked.shown))
+            address = address_of(request, asked, parts.proxies)
+            parts.record(parts.observer.visit(link.id, utc_now(), address, asked.shown))
         return _counted("followed" if counts else "preview", _Redirected(status, head))
 
     def _head(self, request: Request, known: Known) -> Head:
         link, query = known.link, request.scope["query_string"]
         target = with_query(link.target, query) if link.forward_query and query else link.target
-        return redirect_head(link, target, self._redirects.settings)
+        return redirect_head(link, target, self._parts.settings)
 
 
 class _Redirected(Response):

@@ -8,6 +8,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from waypost.kernel.errors import AskedWrongly, WaypostError
+from waypost.sharing.links.document import LinkDocument, show_link
 from waypost.sharing.links.draft import Made
 from waypost.sharing.links.many import MOST_AT_ONCE, NotKept, Outcome, Wish, make_many, with_pauses
 from waypost.telemetry.logs import get_logger
@@ -17,9 +18,8 @@ from waypost.web.http.guard import Asker, WriteGuard, check_content_type
 from waypost.web.http.problems import problem
 from waypost.web.links.bodies import NewLink, read_new_link
 from waypost.web.links.creating import read_idempotency_key, refuse_loop
-from waypost.web.links.documents import LinkDocument, show_link
+from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import IDEMPOTENCY_KEY, NDJSON, SECURITY, refuses, schema_of
-from waypost.web.links.sharing import Sharing
 from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
 
@@ -72,7 +72,7 @@ Line = tuple[int, Wish]
 _DEFECT = Reason("defect", "an error that should not happen; the log has the details", 500)
 
 
-def bulk_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
+def bulk_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     router = APIRouter(tags=["links"])
     few = BoundedWork(_AT_ONCE, waiting=_WAITING)
 
@@ -85,7 +85,7 @@ def bulk_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         asker.needs("links:write")
         values = _TAKEN.read(request.scope["query_string"])
         check_content_type(request, NDJSON)
-        bulk = _Bulk(sharing, request, asker)
+        bulk = _Bulk(parts, request, asker)
 
         async def answer() -> Response:
             try:
@@ -128,19 +128,19 @@ def bulk_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
 
 
 class _Bulk:
-    def __init__(self, sharing: Sharing, request: Request, asker: Asker) -> None:
-        self._sharing = sharing
+    def __init__(self, parts: LinkParts, request: Request, asker: Asker) -> None:
+        self._parts = parts
         self._request = request
         self._asker = asker
-        self._key = read_idempotency_key(sharing, request, asker)
-        self._base_url = sharing.redirects.base_url(request)
+        self._key = read_idempotency_key(parts, request, asker)
+        self._base_url = parts.follow.base_url(request)
 
     def read(self, number: int, text: bytes) -> Line:
         try:
             if len(text) > _LONGEST_LINE:
                 raise TooManyLines(f"a line has at most {_LONGEST_LINE} bytes")
             wanted = read_new_link(text)
-            refuse_loop(self._sharing, self._request, wanted.target)
+            refuse_loop(self._parts, self._request, wanted.target)
         except WaypostError as error:
             return number, error
         key = None if self._key is None else f"{self._key}\n{number}"
@@ -179,15 +179,15 @@ class _Bulk:
 
     async def _make(self, lines: Sequence[Line], *, atomic: bool) -> Sequence[Outcome]:
         wishes = [wish for _, wish in lines]
-        return await make_many(self._sharing.author, wishes, self._asker.caller.name, atomic=atomic)
+        return await make_many(self._parts.author, wishes, self._asker.caller.name, atomic=atomic)
 
     async def _answer(self, lines: Sequence[Line], outcomes: Sequence[Outcome]) -> bytes:
         made = [outcome for outcome in outcomes if isinstance(outcome, Made)]
         async for each in with_pauses(made):
-            self._sharing.cache.invalidate(each.link.phrase)
+            self._parts.cache.invalidate(each.link.phrase)
         # Nobody has followed a new one yet.
         visited = [each.link.id for each in made if each.how != "new"]
-        visits = await self._sharing.visits.count(visited) if visited else {}
+        visits = await self._parts.visits.count(visited) if visited else {}
         answered = zip(lines, outcomes, strict=True)
         return b"".join([self._show(number, each, visits) async for (number, _), each in with_pauses(answered)])
 

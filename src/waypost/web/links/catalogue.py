@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request, Response
 from waypost.sharing.phrases.formats import FORMATS, Format, join
 from waypost.sharing.phrases.space import Space
 from waypost.web.http.routing import readable
+from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import gives, refuses
-from waypost.web.links.sharing import Sharing
 from waypost.web.places.parameters import Parameter, Parameters
 
 # Examples are made as phrases are, but with a key that is no space's: nobody learns what was drawn, or will be.
@@ -57,18 +57,18 @@ class Formats(msgspec.Struct, frozen=True):
     formats: Sequence[FormatDocument]
 
 
-def catalogue_routes(sharing: Sharing) -> APIRouter:
+def catalogue_routes(parts: LinkParts) -> APIRouter:
     router = APIRouter(tags=["links"])
     none, by_language = Parameters(), Parameters(_LANGUAGE)
 
     @cache
     def example(language: str, theme: str | None = None) -> Sequence[str]:
-        return Space(language, theme, sharing.vocabularies.vocabulary(language, theme), _NO_KEY).words(0)
+        return Space(language, theme, parts.vocabularies.vocabulary(language, theme), _NO_KEY).words(0)
 
     async def languages(request: Request) -> Response:
         """The languages that phrases can be drawn in, with their themes."""
         none.read(request.scope["query_string"])
-        vocabularies = sharing.vocabularies
+        vocabularies = parts.vocabularies
         found = [vocabularies.language(code) for code in vocabularies.languages]
         return _answer(
             Languages(
@@ -83,14 +83,14 @@ def catalogue_routes(sharing: Sharing) -> APIRouter:
 
     async def themes(request: Request) -> Response:
         """What phrases of a language can be about."""
-        language = by_language.read(request.scope["query_string"]).get("language", sharing.author.settings.language)
-        found = sharing.vocabularies.themes(language)
+        language = by_language.read(request.scope["query_string"]).get("language", parts.author.settings.language)
+        found = parts.vocabularies.themes(language)
         return _answer(Themes(language, [Named(theme, join(example(language, theme), "kebab")) for theme in found]))
 
     async def formats(request: Request) -> Response:
         """The ways a phrase's words are written as one."""
         none.read(request.scope["query_string"])
-        words = example(sharing.author.settings.language)
+        words = example(parts.author.settings.language)
         return _answer(Formats([FormatDocument(each, join(words, each)) for each in FORMATS]))
 
     def add(path: str, endpoint: Any, kind: Any, taken: Parameters, *slugs: str) -> None:

@@ -13,26 +13,26 @@ from waypost.sharing.links.terms import LinkInvalid
 from waypost.web.follow.visitor import address_of, read_asked
 from waypost.web.http.guard import Asker
 from waypost.web.links.bodies import NewLink
-from waypost.web.links.sharing import Sharing
+from waypost.web.links.parts import LinkParts
 from waypost.web.places.parameters import BadParameter
 
 _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,200}", re.ASCII)
 
 
-def may_make(sharing: Sharing, asker: Asker) -> None:
+def may_make(parts: LinkParts, asker: Asker) -> None:
     """Raises LoopbackOnly or ScopeMissing unless they may."""
-    if asker.caller != ANONYMOUS or not sharing.author.settings.anonymous:
+    if asker.caller != ANONYMOUS or not parts.author.settings.anonymous:
         asker.needs("links:write")
 
 
-def draft_of(sharing: Sharing, request: Request, asker: Asker, wanted: NewLink) -> Draft:
-    refuse_loop(sharing, request, wanted.target)
+def draft_of(parts: LinkParts, request: Request, asker: Asker, wanted: NewLink) -> Draft:
+    refuse_loop(parts, request, wanted.target)
     if wanted.reuse and asker.caller == ANONYMOUS:
         raise LinkInvalid("links that are made without a key are nobody's: leave reuse out", parameter="reuse")
-    return wanted.draft(asker.caller.owner, read_idempotency_key(sharing, request, asker))
+    return wanted.draft(asker.caller.owner, read_idempotency_key(parts, request, asker))
 
 
-def read_idempotency_key(sharing: Sharing, request: Request, asker: Asker) -> str | None:
+def read_idempotency_key(parts: LinkParts, request: Request, asker: Asker) -> str | None:
     key = request.headers.get("idempotency-key")
     if key is None:
         return None
@@ -42,14 +42,14 @@ def read_idempotency_key(sharing: Sharing, request: Request, asker: Asker) -> st
         )
     if asker.caller == ANONYMOUS:
         # All of them have no owner: without this, who guesses another's key would get their edit token.
-        address = address_of(request, read_asked(request.scope["headers"]), sharing.redirects.proxies)
+        address = address_of(request, read_asked(request.scope["headers"]), parts.follow.proxies)
         return f"{address}\n{key}"
     return key
 
 
-def refuse_loop(sharing: Sharing, request: Request, target: str) -> None:
+def refuse_loop(parts: LinkParts, request: Request, target: str) -> None:
     """A server need not know all its names; by one of them it was just asked."""
-    rules = sharing.author.rules
+    rules = parts.author.rules
     try:
         name = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
         host = str(read_host(f"[{name}]" if ":" in name else name))
@@ -59,8 +59,8 @@ def refuse_loop(sharing: Sharing, request: Request, target: str) -> None:
         replace(rules, own=rules.own | {host}).check(target)
 
 
-def edit_token_of(sharing: Sharing, asker: Asker, made: Made) -> str | None:
+def edit_token_of(parts: LinkParts, asker: Asker, made: Made) -> str | None:
     """For whoever has no key: what they may edit their link with. What was there for others is not theirs."""
     if asker.caller != ANONYMOUS or made.how == "reused":
         return None
-    return sharing.edit_tokens.of(made.link)
+    return parts.edit_tokens.of(made.link)

@@ -1,21 +1,22 @@
 """Listing links: newest first, page after page, by text, tag, language, theme and time."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 from fastapi import APIRouter, Request, Response
 
+from waypost.sharing.links.document import LinkDocument, show_links
 from waypost.sharing.links.store import Position, Wanted
 from waypost.sharing.links.terms import fold_tag
 from waypost.sharing.visits.spans import from_us, to_us
 from waypost.web.http.guard import WriteGuard
 from waypost.web.http.routing import readable
 from waypost.web.links import times
-from waypost.web.links.documents import LinkList, show_link
+from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import SECURITY, gives, refuses
-from waypost.web.links.sharing import Sharing
 from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
 
@@ -23,6 +24,13 @@ MOST = 1000
 _DEFAULT = 100
 # When the last link of a page was made, in microseconds, and its id.
 _CURSOR = re.compile(r"(-?[0-9]{1,16}|[0-9]{17})\.([0-9a-z-]{1,64})", re.ASCII)
+
+
+class LinkList(msgspec.Struct, frozen=True):
+    """`next` is the whole address of the next page; null after the last."""
+
+    links: Sequence[LinkDocument]
+    next: str | None
 
 
 def _text(text: str) -> str:
@@ -61,7 +69,7 @@ _TAKEN = Parameters(
 )
 
 
-def listing_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
+def listing_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     router = APIRouter(tags=["links"])
 
     async def list_links(request: Request) -> Response:
@@ -71,11 +79,10 @@ def listing_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         values = _TAKEN.read(request.scope["query_string"])
         times.check_order(values)
         wanted = _wanted(values, None if asker.caller.is_admin else asker.caller.owner)
-        page = await sharing.links.page(wanted, values.get("cursor"), values.get("limit", _DEFAULT))
-        visits = await sharing.visits.count([link.id for link in page.links])
-        base = sharing.redirects.base_url(request)
+        page = await parts.links.page(wanted, values.get("cursor"), values.get("limit", _DEFAULT))
+        base = parts.follow.base_url(request)
+        links = await show_links(parts.visits, page.links, base)
         following = f"{base}/v1/links?{_query(request, page.next)}" if page.next else None
-        links = [show_link(link, base, visits.get(link.id, 0)) for link in page.links]
         headers = {"Cache-Control": "no-store"} | ({"Link": f'<{following}>; rel="next"'} if following else {})
         return Response(msgspec.json.encode(LinkList(links, following)), media_type="application/json", headers=headers)
 

@@ -6,14 +6,14 @@ from fastapi import APIRouter, Request, Response
 
 from waypost.places.place import read_id
 from waypost.serving.shelf import LiveGeneration
+from waypost.sharing.links.document import LinkDocument
 from waypost.sharing.links.draft import Draft
 from waypost.sharing.links.targets import place_page
 from waypost.web.http.guard import WriteGuard
 from waypost.web.links.creating import may_make
-from waypost.web.links.documents import LinkDocument
+from waypost.web.links.parts import LinkParts
 from waypost.web.links.routes import answer_made
 from waypost.web.links.schemas import SECURITY, gives, refuses
-from waypost.web.links.sharing import Sharing
 from waypost.web.places.api import UnknownPlace
 from waypost.web.places.description import PLACE
 from waypost.web.places.parameters import BadParameter, Parameters
@@ -21,7 +21,7 @@ from waypost.web.places.parameters import BadParameter, Parameters
 _NO_PARAMETERS = Parameters()
 
 
-def place_link_routes(sharing: Sharing, live: LiveGeneration, guard: WriteGuard) -> APIRouter:
+def place_link_routes(parts: LinkParts, live: LiveGeneration, guard: WriteGuard) -> APIRouter:
     router = APIRouter(tags=["links"])
     # Who asks twice at once gets one link. Two processes may make one each, of which the later is found from then on.
     one_at_a_time = asyncio.Lock()
@@ -29,7 +29,7 @@ def place_link_routes(sharing: Sharing, live: LiveGeneration, guard: WriteGuard)
     async def share_place(request: Request) -> Response:
         """The link that leads to the place's own page: the one that you have, or a new one. It takes no body."""
         asker = await guard(request)
-        may_make(sharing, asker)
+        may_make(parts, asker)
         _NO_PARAMETERS.read(request.scope["query_string"])
         if (await request.body()).strip() not in {b"", b"{}"}:
             raise BadParameter("body: leave it empty; there is nothing to say about it", parameter="body")
@@ -41,9 +41,9 @@ def place_link_routes(sharing: Sharing, live: LiveGeneration, guard: WriteGuard)
         draft = Draft(target=place_page(place_id), place_id=place_id, reuse=True, owner=asker.caller.owner)
         async with one_at_a_time:
             # The only target on our own site: we have put it together ourselves.
-            made = await sharing.author.make(draft, asker.caller.name, inside=True)
-        sharing.cache.invalidate(made.link.phrase)
-        return await answer_made(sharing, request, asker, made)
+            made = await parts.author.make(draft, asker.caller.name, inside=True)
+        parts.cache.invalidate(made.link.phrase)
+        return await answer_made(parts, request, asker, made)
 
     router.add_api_route(
         "/v1/places/{place:place}/link",

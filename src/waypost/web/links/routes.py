@@ -7,15 +7,15 @@ from fastapi import APIRouter, Request, Response
 
 from waypost.kernel.errors import Conflict
 from waypost.sharing.links import editing
+from waypost.sharing.links.document import LinkDocument, path_of, show_link
 from waypost.sharing.links.draft import Made
 from waypost.sharing.links.link import Link, LinkChanged
-from waypost.sharing.links.view import path_of
 from waypost.web.http.guard import JSON, Asker, WriteGuard, check_content_type
 from waypost.web.http.routing import readable
 from waypost.web.links.authorising import find_link
 from waypost.web.links.bodies import Changes, NewLink, read_changes, read_new_link
 from waypost.web.links.creating import draft_of, edit_token_of, may_make, refuse_loop
-from waypost.web.links.documents import LinkDocument, show_link
+from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import (
     EDIT_TOKEN,
     IDEMPOTENCY_KEY,
@@ -27,7 +27,6 @@ from waypost.web.links.schemas import (
     refuses,
     takes,
 )
-from waypost.web.links.sharing import Sharing
 from waypost.web.places.parameters import Parameters
 
 MERGE_PATCH = "application/merge-patch+json"
@@ -47,9 +46,9 @@ class VersionPassed(Conflict):
     http_status = 412
 
 
-def link_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
+def link_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     router = APIRouter(tags=["links"])
-    links = _Links(sharing, guard)
+    links = _Links(parts, guard)
     _describe_making(router, links)
     found: Answers = {404: refuses("unknown-link"), **_REFUSED}
     whole = gives("The link", LinkDocument, ETag=_ETAG)
@@ -117,46 +116,46 @@ def _describe_making(router: APIRouter, links: "_Links") -> None:
 class _Links:
     """The endpoints; what they say about themselves is what the API's description says."""
 
-    def __init__(self, sharing: Sharing, guard: WriteGuard) -> None:
-        self._sharing = sharing
+    def __init__(self, parts: LinkParts, guard: WriteGuard) -> None:
+        self._parts = parts
         self._guard = guard
 
     async def create(self, request: Request) -> Response:
         """Make a link. Without a key this is for this machine alone, unless anonymous links are allowed."""
         asker = await self._guard(request)
         _NO_PARAMETERS.read(request.scope["query_string"])
-        may_make(self._sharing, asker)
+        may_make(self._parts, asker)
         check_content_type(request, JSON)
         wanted = read_new_link(await request.body())
-        draft = draft_of(self._sharing, request, asker, wanted)
-        made = await self._sharing.author.make(draft, asker.caller.name)
-        self._sharing.cache.invalidate(made.link.phrase)
-        return await answer_made(self._sharing, request, asker, made)
+        draft = draft_of(self._parts, request, asker, wanted)
+        made = await self._parts.author.make(draft, asker.caller.name)
+        self._parts.cache.invalidate(made.link.phrase)
+        return await answer_made(self._parts, request, asker, made)
 
     async def show(self, request: Request, phrase: Phrase) -> Response:
         """A link of yours, with the number of its visits."""
         asker = await self._guard(request)
         _NO_PARAMETERS.read(request.scope["query_string"])
-        link = await find_link(self._sharing, asker, phrase, "links:read")
-        return await _answer_link(self._sharing, request, link)
+        link = await find_link(self._parts, asker, phrase, "links:read")
+        return await _answer_link(self._parts, request, link)
 
     async def change(self, request: Request, phrase: Phrase) -> Response:
         """Change a link of yours: what is left out stays as it is, and null clears.
 
         A link that an administrator disabled is enabled by one alone.
         """
-        sharing, asker = self._sharing, await self._guard(request)
+        parts, asker = self._parts, await self._guard(request)
         _NO_PARAMETERS.read(request.scope["query_string"])
         check_content_type(request, JSON, MERGE_PATCH)
-        link = await find_link(sharing, asker, phrase, "links:write")
+        link = await find_link(parts, asker, phrase, "links:write")
         wanted = read_changes(await request.body())
         if isinstance(wanted.target, str) and wanted.target != link.target:
-            refuse_loop(sharing, request, wanted.target)
+            refuse_loop(parts, request, wanted.target)
         tries = _check_version(request, link)
         try:
             changed = await editing.edit(
-                sharing.links,
-                sharing.author.rules,
+                parts.links,
+                parts.author.rules,
                 link,
                 wanted.changes(),
                 asker.caller.name,
@@ -166,41 +165,41 @@ class _Links:
         except LinkChanged as error:
             raise _passed(request, error) from None
         finally:
-            sharing.cache.invalidate(link.phrase)
-        return await _answer_link(sharing, request, changed)
+            parts.cache.invalidate(link.phrase)
+        return await _answer_link(parts, request, changed)
 
     async def delete(self, request: Request, phrase: Phrase) -> Response:
         """Delete a link of yours. Its phrase leads nowhere from then on, and is never given out again."""
-        sharing, asker = self._sharing, await self._guard(request)
+        parts, asker = self._parts, await self._guard(request)
         _NO_PARAMETERS.read(request.scope["query_string"])
-        link = await find_link(sharing, asker, phrase, "links:write")
+        link = await find_link(parts, asker, phrase, "links:write")
         tries = _check_version(request, link)
         try:
-            await editing.delete(sharing.links, link, asker.caller.name, **tries)
+            await editing.delete(parts.links, link, asker.caller.name, **tries)
         except LinkChanged as error:
             raise _passed(request, error) from None
         finally:
-            sharing.cache.invalidate(link.phrase)
+            parts.cache.invalidate(link.phrase)
         return Response(status_code=204, headers={"Cache-Control": "no-store"})
 
 
-async def answer_made(sharing: Sharing, request: Request, asker: Asker, made: Made) -> Response:
+async def answer_made(parts: LinkParts, request: Request, asker: Asker, made: Made) -> Response:
     # Nobody can have followed one that is new.
-    counted = {} if made.how == "new" else await sharing.visits.count([made.link.id])
-    answer = _answer(sharing, request, made.link, counted, edit_token_of(sharing, asker, made))
+    counted = {} if made.how == "new" else await parts.visits.count([made.link.id])
+    answer = _answer(parts, request, made.link, counted, edit_token_of(parts, asker, made))
     answer.status_code = 201 if made.how == "new" else 200
     answer.headers["Location"] = f"/v1/links/{path_of(made.link.phrase)}"
     return answer
 
 
-async def _answer_link(sharing: Sharing, request: Request, link: Link) -> Response:
-    return _answer(sharing, request, link, await sharing.visits.count([link.id]))
+async def _answer_link(parts: LinkParts, request: Request, link: Link) -> Response:
+    return _answer(parts, request, link, await parts.visits.count([link.id]))
 
 
 def _answer(
-    sharing: Sharing, request: Request, link: Link, counted: Mapping[str, int], edit_token: str | None = None
+    parts: LinkParts, request: Request, link: Link, counted: Mapping[str, int], edit_token: str | None = None
 ) -> Response:
-    document = show_link(link, sharing.redirects.base_url(request), counted.get(link.id, 0), edit_token)
+    document = show_link(link, parts.follow.base_url(request), counted.get(link.id, 0), edit_token)
     headers = {"Cache-Control": "no-store", "ETag": f'"{link.version}"'}
     return Response(msgspec.json.encode(document), media_type="application/json", headers=headers)
 

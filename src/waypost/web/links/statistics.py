@@ -10,16 +10,18 @@ from fastapi.responses import StreamingResponse
 from msgspec import Meta
 
 from waypost.kernel.clock import utc_now
+from waypost.sharing.links.document import EditDocument, show_edit
 from waypost.sharing.links.link import Link
-from waypost.sharing.visits.statistics import Asked, Statistics, Value, count_visits
-from waypost.sharing.visits.store import Bucket, Span, Step
+from waypost.sharing.visits.document import StatisticsDocument, show_statistics
+from waypost.sharing.visits.statistics import Asked, count_visits
+from waypost.sharing.visits.store import Span, Step
+from waypost.sharing.visits.zones import LONGEST_ZONE, read_zone
 from waypost.web.http.guard import WriteGuard
 from waypost.web.http.routing import readable
 from waypost.web.links import times
 from waypost.web.links.authorising import find_link
-from waypost.web.links.documents import Count, History, show_edit
+from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import EDIT_TOKEN, NDJSON, SECURITY, Phrase, gives, refuses
-from waypost.web.links.sharing import Sharing
 from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
 
@@ -40,8 +42,8 @@ _COUNTED = Parameters(
     Parameter(
         "zone",
         "where days begin, such as Europe/Berlin; it must be whole hours from UTC",
-        {"type": "string", "minLength": 1, "maxLength": times.LONGEST_ZONE, "default": "UTC"},
-        times.zone,
+        {"type": "string", "minLength": 1, "maxLength": LONGEST_ZONE, "default": "UTC"},
+        read_zone,
     ),
     Parameter(
         "limit",
@@ -69,31 +71,12 @@ _EDITS = Parameters(
 )
 
 
-class Series(msgspec.Struct, frozen=True):
-    """Only buckets in which something happened; `at` is where each begins."""
-
-    step: Step
-    zone: str
-    buckets: Sequence[Bucket]
-
-
-class StatisticsDocument(msgspec.Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
-    """`visits` are those of people; `visitors` are different people, each counted once a day; bots count apart."""
+class History(msgspec.Struct, frozen=True):
+    """`next` is what to ask for as `after`, to go on; null after the last."""
 
     phrase: str
-    start: datetime
-    end: datetime
-    as_of: datetime
-    visits: Count
-    visitors: Count
-    bots: Count
-    series: Series
-    referrers: Sequence[Value]
-    browsers: Sequence[Value]
-    devices: Sequence[Value]
-    systems: Sequence[Value]
-    languages: Sequence[Value]
-    countries: Sequence[Value]
+    edits: Sequence[EditDocument]
+    next: int | None
 
 
 class VisitDocument(msgspec.Struct, frozen=True):
@@ -109,7 +92,7 @@ class VisitDocument(msgspec.Struct, frozen=True):
     country: str
 
 
-def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
+def statistics_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     router = APIRouter(tags=["links"])
 
     async def stats(request: Request, phrase: Phrase) -> Response:
@@ -117,18 +100,18 @@ def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         asker = await guard(request)
         values = _COUNTED.read(request.scope["query_string"])
         times.check_order(values)
-        link = await find_link(sharing, asker, phrase, "links:read")
+        link = await find_link(parts, asker, phrase, "links:read")
         asked = _asked(link, values)
-        counted = await count_visits(sharing.visits, link.id, asked)
-        return _answer(show_statistics(link, asked, counted))
+        counted = await count_visits(parts.visits, link.id, asked)
+        return _answer(show_statistics(link.phrase, asked, counted))
 
     async def visits(request: Request, phrase: Phrase) -> Response:
         """All visits of a link, oldest first, a JSON document a line."""
         asker = await guard(request)
         values = _SPAN.read(request.scope["query_string"])
         times.check_order(values)
-        link = await find_link(sharing, asker, phrase, "links:read")
-        lines = _lines(sharing, link, Span(values.get("from"), values.get("to")))
+        link = await find_link(parts, asker, phrase, "links:read")
+        lines = _lines(parts, link, Span(values.get("from"), values.get("to")))
         # An answer that has begun cannot become another one: whether there is any comes first.
         first = await anext(lines, b"")
         return StreamingResponse(_after(first, lines), media_type=NDJSON, headers=_NO_STORE)
@@ -137,9 +120,9 @@ def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
         """Who changed a link, when, and what it was before and after."""
         asker = await guard(request)
         values = _EDITS.read(request.scope["query_string"])
-        link = await find_link(sharing, asker, phrase, "links:read")
+        link = await find_link(parts, asker, phrase, "links:read")
         limit = values.get("limit", _DEFAULT_EDITS)
-        edits = await sharing.links.history(link.id, values.get("after", 0), limit + 1)
+        edits = await parts.links.history(link.id, values.get("after", 0), limit + 1)
         following = edits[limit - 1].version if len(edits) > limit else None
         return _answer(History(link.phrase, [show_edit(edit) for edit in edits[:limit]], following))
 
@@ -160,26 +143,14 @@ def statistics_routes(sharing: Sharing, guard: WriteGuard) -> APIRouter:
     return router
 
 
-def show_statistics(link: Link, asked: Asked, counted: Statistics) -> StatisticsDocument:
-    same = {name: getattr(counted, name) for name in Statistics.__struct_fields__ if name != "buckets"}
-    return StatisticsDocument(
-        phrase=link.phrase,
-        start=asked.start or asked.created_at,
-        end=asked.end or asked.as_of or asked.now,
-        as_of=asked.as_of or asked.now,
-        series=Series(asked.step, str(asked.zone), counted.buckets),
-        **same,
-    )
-
-
 def _asked(link: Link, values: dict[str, Any]) -> Asked:
     more = {name: values[name] for name in ("as_of", "step", "zone", "limit") if name in values}
     return Asked(created_at=link.created_at, now=utc_now(), start=values.get("from"), end=values.get("to"), **more)
 
 
-async def _lines(sharing: Sharing, link: Link, span: Span) -> AsyncIterator[bytes]:
+async def _lines(parts: LinkParts, link: Link, span: Span) -> AsyncIterator[bytes]:
     names = VisitDocument.__struct_fields__
-    async for batch in sharing.visits.events(link.id, span):
+    async for batch in parts.visits.events(link.id, span):
         shown = (VisitDocument(*(getattr(visit, name) for name in names)) for visit in batch)
         yield b"".join(msgspec.json.encode(each) + b"\n" for each in shown)
 

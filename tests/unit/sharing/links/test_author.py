@@ -11,9 +11,9 @@ import pytest
 
 from support.links import TARGET
 from support.stores import Backend, open_backend
+from waypost.bootstrap.sharing import make_author
 from waypost.kernel.configuration import SettingError
 from waypost.kernel.errors import AskedWrongly, WaypostError
-from waypost.roles.authoring import make_author
 from waypost.sharing.links.author import Author, NoPhraseFree
 from waypost.sharing.links.draft import Draft, IdempotencyKeyReused, Made
 from waypost.sharing.links.link import Link, PhraseTaken
@@ -41,7 +41,7 @@ async def backend(tmp_path: Path) -> AsyncIterator[Backend]:
 
 @pytest.fixture
 def author(backend: Backend) -> Author:
-    return make_author(backend.settings, backend.stores, block=10)
+    return make_author(backend.settings, backend.sharing, block=10)
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_a_language_or_theme_that_is_set_and_unknown_is_refused_at_the_sta
 ) -> None:
     async with open_backend("sqlite", tmp_path, flags) as backend:
         with pytest.raises(SettingError, match=said) as refused:
-            make_author(backend.settings, backend.stores, block=10)
+            make_author(backend.settings, backend.sharing, block=10)
     assert [refused.value.parameter] == list(flags)
 
 
@@ -106,14 +106,14 @@ async def test_a_link_is_kept_as_it_was_wished(backend: Backend, author: Author)
     assert link.password.startswith("$argon2id$")
     assert fits_password(link.password, "swordfish")
     assert not fits_password(link.password, "Swordfish")
-    assert await backend.stores.links.find("summerparty") == link
-    assert [edit.by for edit in await backend.stores.links.history(link.id)] == ["key:key"]
+    assert await backend.sharing.links.find("summerparty") == link
+    assert [edit.by for edit in await backend.sharing.links.history(link.id)] == ["key:key"]
 
 
 async def test_a_phrase_is_drawn_in_the_language_theme_and_format_that_are_set_or_wished(tmp_path: Path) -> None:
     flags = {"links.language": "pl", "links.theme": "animals", "links.format": "snake"}
     async with open_backend("sqlite", tmp_path, flags) as backend:
-        author = make_author(backend.settings, backend.stores, block=1)
+        author = make_author(backend.settings, backend.sharing, block=1)
         usual = await make(author)
         assert (usual.language, usual.theme, usual.format) == ("pl", "animals", "snake")
         assert "_" in usual.phrase
@@ -129,7 +129,7 @@ async def test_a_drawn_phrase_that_was_taken_by_hand_is_passed_over(
     backend: Backend, author: Author, quick: list[float]
 ) -> None:
     vocabulary = Vocabularies().vocabulary("en")
-    record = await backend.stores.spaces.open_space("en", None, vocabulary.digest, b"key")
+    record = await backend.sharing.spaces.open_space("en", None, vocabulary.digest, b"key")
     space = Space("en", None, vocabulary, record.key)
     first, second = (join(space.words(number), "kebab") for number in (0, 1))
     await make(author, phrase=first)
@@ -206,7 +206,7 @@ async def test_what_is_out_of_bounds_is_refused_and_nothing_is_kept(
     with pytest.raises(refusal) as refused:
         await make(author, **wish)
     assert refused.value.parameter == parameter
-    assert (await backend.stores.links.page(Wanted(), None, 10)).links == []
+    assert (await backend.sharing.links.page(Wanted(), None, 10)).links == []
 
 
 async def test_what_is_just_within_bounds_is_taken(author: Author) -> None:
@@ -257,7 +257,7 @@ async def test_the_same_request_again_gets_the_link_that_it_made(backend: Backen
     assert again.link == first.link
     other = await author.make(msgspec.structs.replace(wish, owner="bob"), "key:bob")
     assert other.how == "new"
-    assert len((await backend.stores.links.page(Wanted(), None, 10)).links) == 2
+    assert len((await backend.sharing.links.page(Wanted(), None, 10)).links) == 2
 
 
 async def test_another_request_with_the_same_key_is_refused(author: Author) -> None:
@@ -277,7 +277,7 @@ async def test_another_request_with_the_same_key_is_refused(author: Author) -> N
 async def test_a_deleted_link_is_not_given_again_for_its_key(author: Author, backend: Backend) -> None:
     wish = Draft(target=TARGET, idempotency="key-1")
     link = (await author.make(wish, "local")).link
-    await backend.stores.links.edit(msgspec.structs.replace(link, deleted=True, version=link.version + 1), "local")
+    await backend.sharing.links.edit(msgspec.structs.replace(link, deleted=True, version=link.version + 1), "local")
     with pytest.raises(IdempotencyKeyReused, match="deleted"):
         await author.make(wish, "local")
 
@@ -295,8 +295,8 @@ async def test_a_repetition_is_right_also_when_its_time_has_passed(
 
 
 async def test_of_the_same_request_many_times_at_once_one_makes_a_link(backend: Backend) -> None:
-    async with backend.open_again() as other:
-        authors = [make_author(backend.settings, stores, block=1) for stores in (backend.stores, other)] * 4
+    async with backend.open_sharing_again() as other:
+        authors = [make_author(backend.settings, stores, block=1) for stores in (backend.sharing, other)] * 4
         wish = Draft(target=TARGET, idempotency="key-1", phrase="by-hand")
         made = await asyncio.gather(*(each.make(wish, "local") for each in authors))
     assert sorted(each.how for each in made) == ["new"] + ["repeated"] * 7
@@ -325,9 +325,9 @@ async def test_each_of_many_gets_an_answer_of_its_own(backend: Backend, author: 
     outcomes = await make_many(author, drafts, "key:1", atomic=False)
     refused = ["new", "target-refused", "new", "phrase-taken", "phrase-taken", "unknown-language", "new", "new"]
     assert told(outcomes) == refused
-    assert len((await backend.stores.links.page(Wanted(), None, 10)).links) == 5
+    assert len((await backend.sharing.links.page(Wanted(), None, 10)).links) == 5
     kept = [each.link for each in outcomes if isinstance(each, Made)]
-    assert [await backend.stores.links.get(link.id) for link in kept] == kept
+    assert [await backend.sharing.links.get(link.id) for link in kept] == kept
 
 
 @pytest.mark.parametrize("bad", [{"target": "ftp://x"}, {"phrase": "taken-already"}, {"language": "xx"}])
@@ -339,7 +339,7 @@ async def test_with_atomic_one_that_is_refused_keeps_all_from_being_made(
     outcomes = await make_many(author, drafts, "local", atomic=True)
     assert [isinstance(each, NotKept) for each in outcomes] == [True, False, True]
     assert isinstance(outcomes[1], WaypostError)
-    assert len((await backend.stores.links.page(Wanted(), None, 10)).links) == 1
+    assert len((await backend.sharing.links.page(Wanted(), None, 10)).links) == 1
     assert told(await make_many(author, [drafts[0], drafts[2]], "local", atomic=True)) == ["new", "new"]
 
 
@@ -368,7 +368,7 @@ async def test_a_repeated_request_of_many_makes_none_twice(backend: Backend, aut
     assert (told(first), told(again)) == (["new"] * 2, ["repeated", "repeated", "new"])
     other = await make_many(author, [Draft(target=f"{TARGET}4")], "local", atomic=False, idempotency="key-1")
     assert told(other) == ["idempotency-key-reused"]
-    assert len((await backend.stores.links.page(Wanted(), None, 10)).links) == 3
+    assert len((await backend.sharing.links.page(Wanted(), None, 10)).links) == 3
 
 
 async def test_of_many_that_may_be_reused_those_to_the_same_target_share_a_link(author: Author) -> None:
@@ -389,7 +389,7 @@ async def test_passwords_of_many_are_bounded(author: Author, monkeypatch: pytest
 
 
 async def test_ten_thousand_are_made_at_once(backend: Backend) -> None:
-    author = make_author(backend.settings, backend.stores, block=1000)
+    author = make_author(backend.settings, backend.sharing, block=1000)
     drafts = [Draft(target=f"{TARGET}/{number}", tags=("many",)) for number in range(10_000)]
     outcomes = await make_many(author, drafts, "local", atomic=True)
     assert told(outcomes) == ["new"] * 10_000

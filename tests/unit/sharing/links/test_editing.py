@@ -36,7 +36,7 @@ async def backend(tmp_path: Path) -> AsyncIterator[Backend]:
 
 @pytest.fixture
 def links(backend: Backend) -> LinkStore:
-    return backend.stores.links
+    return backend.sharing.links
 
 
 async def change(links: LinkStore, link: Link, **changes: Any) -> Link:

@@ -7,11 +7,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.links import NOON, a_link
+from waypost.sharing.links.document import path_of, show_link
 from waypost.sharing.links.draft import Draft
 from waypost.sharing.links.exporting import csv_rows, ndjson_rows
 from waypost.sharing.links.importing import read_export
 from waypost.sharing.links.rows import BadImport
-from waypost.sharing.links.view import path_of, view
 
 BASE = "https://go.example.org"
 
@@ -238,7 +238,7 @@ LINKS = [
     a_link("Łódź 2026", 2, title="'quoted', \"twice\"", expires_at=datetime(2030, 1, 1, tzinfo=UTC), language=None),
     a_link("plain-otter", 3, title="-1+1", format="snake", theme="animals"),
 ]
-VIEWS = [view(link, base_url=BASE, visits=number) for number, link in enumerate(LINKS)]
+VIEWS = [show_link(link, BASE, visits=number) for number, link in enumerate(LINKS)]
 
 
 @pytest.mark.parametrize("written", ["".join(csv_rows(VIEWS)), b"".join(ndjson_rows(VIEWS)).decode()])
@@ -258,7 +258,7 @@ def test_no_cell_of_an_export_is_run_by_a_spreadsheet() -> None:
 
 def test_a_link_with_a_password_or_one_that_is_disabled_does_not_come_back_open() -> None:
     shut = [a_link(password="hash"), a_link("other-otter", 2, disabled=True), a_link("third-otter", 3)]
-    text = "".join(csv_rows(view(link, base_url=BASE, visits=0) for link in shut))
+    text = "".join(csv_rows(show_link(link, BASE, visits=0) for link in shut))
     assert "hash" not in text
     assert [*errors(text)] == [2, 3]
 
@@ -267,7 +267,7 @@ def test_a_link_with_a_password_or_one_that_is_disabled_does_not_come_back_open(
 @example("'=1+1")
 def test_a_title_survives_a_file_of_either_kind(title: str) -> None:
     title = title.strip()
-    views = [view(a_link(title=title), base_url=BASE, visits=0)]
+    views = [show_link(a_link(title=title), BASE, visits=0)]
     for rows in ("".join(csv_rows(views)), b"".join(ndjson_rows(views)).decode()):
         assert drafts(rows, "csv")[0].title == title
 
@@ -288,10 +288,10 @@ def test_a_title_survives_a_file_of_either_kind(title: str) -> None:
 )
 def test_an_address_needs_no_percent_signs(phrase: str, path: str) -> None:
     assert path_of(phrase) == path
-    assert view(a_link(phrase), base_url=f"{BASE}/", visits=0).url == f"{BASE}/{path}"
+    assert show_link(a_link(phrase), f"{BASE}/", visits=0).url == f"{BASE}/{path}"
 
 
 def test_a_view_says_that_there_is_a_password_and_never_which() -> None:
-    shown = view(a_link(password="$argon2id$"), base_url=BASE, visits=3)
+    shown = show_link(a_link(password="$argon2id$"), BASE, visits=3)
     assert (shown.protected, shown.visits) == (True, 3)
     assert "argon2" not in repr(shown)

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from support.link_service import Service, link_service
+from waypost.bootstrap.sharing import link_operations
 from waypost.kernel.clock import utc_now
-from waypost.roles.moving import export_links, import_links
-from waypost.sharing.links.moving import Report
-from waypost.sharing.links.rows import BadImport
+from waypost.sharing.links.exporting import FileFormat
+from waypost.sharing.links.exporting import export_links as export_pages
+from waypost.sharing.links.importing import read_export
+from waypost.sharing.links.moving import Report, import_links
+from waypost.sharing.links.rows import BadImport, read_file
+from waypost.sharing.links.store import Wanted
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +35,14 @@ async def links(tmp_path: Path) -> AsyncIterator[Service]:
 async def move(links: Service, text: str, *, dry_run: bool = False) -> Report:
     file = links.settings.storage.folder / "links.txt"
     file.write_text(text, encoding="utf-8")
-    return await import_links(links.settings, file, lambda _count: None, dry_run=dry_run)
+    _, lines = read_export(read_file(file), utc_now())
+    words = links.parts.vocabularies
+    return await import_links(links.parts.author, words, lines, lambda _count: None, dry_run=dry_run)
+
+
+async def export(links: Service, form: FileFormat) -> str:
+    operations = await link_operations(links.settings, links.stores)
+    return "".join([part async for part in export_pages(operations.pages(Wanted()), form)])
 
 
 async def test_a_moved_link_has_its_phrase_and_its_date(links: Service) -> None:
@@ -88,7 +99,7 @@ async def test_what_is_exported_can_be_imported_elsewhere(links: Service, tmp_pa
     await links.make(phrase="Łódź 2026", expires_at="2040-01-01T00:00:00Z")
     await links.make()
     await links.make(language="pl", theme="animals", format="pascal")
-    exported = "".join([part async for part in export_links(links.settings, form)])
+    exported = await export(links, form)
     async with link_service(tmp_path / "other") as other:
         report = await move(other, exported)
         assert (report.made, report.refused) == (4, [])
@@ -137,7 +148,7 @@ async def test_each_name_of_a_link_leads_to_its_target(links: Service) -> None:
 async def test_the_share_link_of_a_place_leads_to_that_place_wherever_it_is_imported(tmp_path: Path, form: Any) -> None:
     async with link_service(tmp_path / "here", places=3) as links:
         made = (await links.ask("POST", "/v1/places/sim:1/link")).json()
-        text = "".join([part async for part in export_links(links.settings, form)])
+        text = await export(links, form)
     async with link_service(tmp_path / "there", {"public_url": "https://way.example.org"}, places=3) as links:
         assert (await move(links, text)).refused == []
         moved = (await links.get(f"/v1/links/{made['phrase']}")).json()
@@ -157,7 +168,7 @@ async def test_no_other_page_of_our_own_can_be_imported(links: Service, target: 
 
 async def test_pages_of_an_export_have_one_head(links: Service) -> None:
     await links.send_lines(*[{"target": TARGET}] * 1500)
-    exported = "".join([part async for part in export_links(links.settings, "csv")])
+    exported = await export(links, "csv")
     head, *rows = exported.splitlines()
     assert (head.startswith("id,phrase,"), len(rows)) == (True, 1500)
     assert head not in rows
@@ -165,7 +176,7 @@ async def test_pages_of_an_export_have_one_head(links: Service) -> None:
 
 async def test_a_protected_link_is_not_moved_without_its_password(links: Service, tmp_path: Path) -> None:
     await links.make(phrase="otter", password="hunter2")
-    exported = "".join([part async for part in export_links(links.settings, "ndjson")])
+    exported = await export(links, "ndjson")
     assert "argon2" not in exported
     async with link_service(tmp_path / "other") as other:
         [refused] = (await move(other, exported)).refused
@@ -183,8 +194,8 @@ async def test_a_date_to_come_is_not_when_a_link_was_made(links: Service) -> Non
     assert datetime.fromisoformat(made) <= utc_now()
 
 
-async def test_a_file_that_is_no_text_is_refused(links: Service) -> None:
-    file = links.settings.storage.folder / "links.bin"
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "links.bin"
     file.write_bytes(b"\xff\xfe\0\0")
     with pytest.raises(BadImport):
-        await import_links(links.settings, file, lambda _count: None, dry_run=True)
+        read_file(file)

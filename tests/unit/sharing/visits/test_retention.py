@@ -10,12 +10,13 @@ from structlog.testing import capture_logs
 
 from support.visits import visit
 from waypost.adapters.errors import StoreAway
-from waypost.bootstrap.stores import open_stores
+from waypost.bootstrap.stores import open_sharing_stores
 from waypost.kernel.clock import utc_now
 from waypost.kernel.configuration import SettingError
-from waypost.roles.visits import counting, rebuild_visits
 from waypost.settings import load_settings
 from waypost.sharing.visits import retention
+from waypost.sharing.visits.counting import counting
+from waypost.sharing.visits.rebuild import rebuild_visits
 from waypost.sharing.visits.retention import forget_old, keep_forgetting
 from waypost.sharing.visits.store import Span, VisitStore
 from waypost.sharing.visits.visitors import Shown
@@ -30,7 +31,7 @@ async def kept(store: VisitStore) -> list[str]:
 async def test_only_visits_that_are_old_enough_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "_AT_ONCE", 2)
     old, young = utc_now() - timedelta(days=31), utc_now() - timedelta(days=29)
-    async with open_stores(load_settings({"data": str(tmp_path)}, environ={})) as stores:
+    async with open_sharing_stores(load_settings({"data": str(tmp_path)}, environ={})) as stores:
         store = stores.visits
         await store.append([visit(number, at=old if number < 5 else young) for number in range(8)])
         assert await forget_old(store, KEPT) == 5
@@ -65,9 +66,9 @@ async def test_forgetting_outlives_a_store_that_is_away(monkeypatch: pytest.Monk
 
 async def test_a_process_that_counts_ships_what_it_recorded_and_forgets_what_is_old(tmp_path: Path) -> None:
     settings = load_settings({"data": str(tmp_path), "visits.retention": "30d"}, environ={})
-    async with open_stores(settings) as stores:
+    async with open_sharing_stores(settings) as stores:
         await stores.visits.append([visit(number, at=utc_now() - timedelta(days=40)) for number in range(3)])
-        async with counting(settings, stores) as counted:
+        async with counting(settings.visits, settings.spool, stores.facts, stores.visits) as counted:
             shown = Shown("curl/8.0.1")
             counted.shipper.record(counted.observer.visit("link-1", utc_now(), "203.0.113.7", shown))
             async with asyncio.timeout(30):
@@ -76,8 +77,8 @@ async def test_a_process_that_counts_ships_what_it_recorded_and_forgets_what_is_
         assert await stores.visits.count(["link-1"]) == {"link-1": 4}
         assert (await stores.visits.totals("link-1", Span())).visitors == 1
     assert list(settings.spool.iterdir()) == []
-    assert (await rebuild_visits(settings)).visits == 1
-    async with open_stores(settings) as stores:
+    async with open_sharing_stores(settings) as stores:
+        assert (await rebuild_visits(stores.visits)).visits == 1
         assert await stores.visits.count(["link-1"]) == {"link-1": 4}
 
 

@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from waypost.adapters.sqlite.database import SqliteDatabase, Work
-from waypost.bootstrap.stores import open_stores
+from waypost.bootstrap.stores import open_sharing_stores
 from waypost.kernel.errors import TransientError
 from waypost.settings import load_settings
 from waypost.sharing.visits import shipper as shipping
@@ -70,7 +70,7 @@ def using(tmp_path: Path) -> Callable[[Callable[[Watched], Awaitable[Any]]], Any
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[Watched]:
-        async with open_stores(load_settings({"data": str(tmp_path)}, environ={})) as stores:
+        async with open_sharing_stores(load_settings({"data": str(tmp_path)}, environ={})) as stores:
             yield Watched(stores.visits)
 
     def run(work: Callable[[Watched], Awaitable[Any]]) -> Any:

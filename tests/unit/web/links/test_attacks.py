@@ -398,7 +398,7 @@ async def test_an_edit_token_of_a_links_id_does_not_open_an_owned_link(links: Se
     made = await links.make(key=key, phrase="otter")
     link = await links.stores.links.get(made["id"])
     assert link
-    token = links.sharing.edit_tokens.of(link)
+    token = links.parts.edit_tokens.of(link)
     answer = await links.get("/v1/links/otter", peer=BEYOND, headers={"X-Edit-Token": token})
     assert_problem(answer, 404, "unknown-link")
 

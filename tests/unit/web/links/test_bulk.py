@@ -116,13 +116,13 @@ async def test_what_is_refused_as_a_whole_uses_up_one_phrase_of_a_kind(
     links: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[Link] = []
-    with_phrase = links.sharing.author.with_phrase
+    with_phrase = links.parts.author.with_phrase
 
     async def counted(blank: Link) -> Link:
         drawn.append(blank)
         return await with_phrase(blank)
 
-    monkeypatch.setattr(links.sharing.author, "with_phrase", counted)
+    monkeypatch.setattr(links.parts.author, "with_phrase", counted)
     lines = [b"nonsense", *[wish()] * 20, *[wish(theme="animals")] * 20]
     assert_problem(await links.send_lines(*lines, query="?atomic=true"), 400, "bulk-refused")
     assert [link.theme for link in drawn] == [None, "animals"]

@@ -1,15 +1,11 @@
-"""What the routes of links are made of."""
+"""What the routes that follow links are made of."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fastapi import Request
 
-from waypost.sharing.links.author import Author
-from waypost.sharing.links.rights import EditTokens
 from waypost.sharing.links.store import LinkStore
-from waypost.sharing.phrases.vocabulary import Vocabularies
-from waypost.sharing.visits.store import VisitStore
 from waypost.sharing.visits.visit import Visit
 from waypost.sharing.visits.visitors import Observer
 from waypost.web.follow.link_cache import LinkCache
@@ -19,9 +15,7 @@ from waypost.web.settings import RedirectSettings
 
 
 @dataclass(frozen=True)
-class Redirects:
-    """What following links needs."""
-
+class FollowParts:
     links: LinkStore
     cache: LinkCache
     observer: Observer
@@ -39,19 +33,3 @@ class Redirects:
     def base_url(self, request: Request) -> str:
         """How links begin, without a slash at the end."""
         return (self.public_url or str(request.base_url)).rstrip("/")
-
-
-@dataclass(frozen=True)
-class Sharing:
-    """What making and looking at links needs. Whoever makes or changes one calls `cache.invalidate` with its phrase."""
-
-    author: Author
-    links: LinkStore
-    visits: VisitStore
-    vocabularies: Vocabularies
-    edit_tokens: EditTokens
-    redirects: Redirects
-
-    @property
-    def cache(self) -> LinkCache:
-        return self.redirects.cache

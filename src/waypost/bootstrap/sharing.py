@@ -1,16 +1,20 @@
-"""What makes links, put together from settings."""
+"""What making and showing links needs of the settings."""
 
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from waypost.bootstrap.stores import Stores
+from waypost.bootstrap.stores import SharingStores
 from waypost.kernel.configuration import SettingError
 from waypost.settings import Settings
 from waypost.sharing.links.author import Author
+from waypost.sharing.links.operations import LinkOperations
 from waypost.sharing.links.targets import TargetRules
 from waypost.sharing.phrases.drawing import Drawing
 from waypost.sharing.phrases.language import UnknownTheme
 from waypost.sharing.phrases.vocabulary import UnknownLanguage, Vocabularies
+
+# The fact that says where the store was last served.
+ADDRESS = "address"
 
 
 def target_rules(settings: Settings) -> TargetRules:
@@ -22,7 +26,9 @@ def read_vocabularies(settings: Settings) -> Vocabularies:
     return Vocabularies(Path(settings.sharing.vocabularies) if settings.sharing.vocabularies else None)
 
 
-def make_author(settings: Settings, stores: Stores, *, block: int, vocabularies: Vocabularies | None = None) -> Author:
+def make_author(
+    settings: Settings, stores: SharingStores, *, block: int, vocabularies: Vocabularies | None = None
+) -> Author:
     """`block` is how many phrases it reserves at a time: what is left of them when it ends is never drawn.
 
     Raises SettingError when there are no phrases of the language or the theme that are set.
@@ -31,6 +37,13 @@ def make_author(settings: Settings, stores: Stores, *, block: int, vocabularies:
     _refuse_unknown(settings, words)
     drawing = Drawing(stores.spaces, words, block=block, fill=settings.sharing.fill)
     return Author(stores.links, drawing, target_rules(settings), settings.sharing)
+
+
+async def link_operations(settings: Settings, stores: SharingStores) -> LinkOperations:
+    """Links begin with the address people use, else the one that last served this store, else the one that would."""
+    last_served = await stores.facts.get(ADDRESS)
+    base_url = settings.web.public_url or last_served or f"http://{settings.web.host}:{settings.web.port}"
+    return LinkOperations(stores.links, stores.visits, base_url)
 
 
 def _refuse_unknown(settings: Settings, words: Vocabularies) -> None:

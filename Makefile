@@ -2,10 +2,15 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+# `make test-unit PYTHON=python3.13` leaves a .venv of another Python alone and makes .venv-3.13 beside it.
+ifeq ($(MAKELEVEL),0)
+VENV := $(if $(PYTHON),$(shell tools/which-venv "$(PYTHON)"),.venv)
+endif
+VENV ?= .venv
 PYTHON ?= python3
-export PYTHON
+export PYTHON VENV
 
-BIN := .venv/bin
+BIN := $(VENV)/bin
 # Debian packages that tests need. (Python's own come from requirements-dev.lock.)
 TEST_PACKAGES := chromium curl gcc gdal-bin libc6-dev nghttp2-client nginx-light openssl postgresql redis-server spin wrk
 
@@ -34,12 +39,24 @@ test: ## run every test, on real servers and a real browser (ARGS="-k phrases")
 	@echo "running the tests"
 	@exec $(BIN)/pytest --numprocesses auto $(ARGS)
 
+.PHONY: test-unit
+test-unit: setup-dev ## run the tests that need no server and no browser, in under a minute (ARGS="-k phrases" PYTHON=python3.13)
+	@echo "running the unit tests"
+	@exec $(BIN)/pytest tests/unit --numprocesses auto $(ARGS)
+
+.PHONY: flaky
+flaky: ## run every test many times, half of them on a busy machine, and list what failed how often (RUNS=6 ARGS="-k phrases")
+	@tools/install-system $(TEST_PACKAGES)
+	@tools/install-python requirements-dev.lock
+	@tools/install-node tests/e2e/maplibre
+	@exec $(BIN)/python tools/flaky.py $(if $(RUNS),--runs $(RUNS)) $(ARGS)
+
 .PHONY: chaos
 chaos: ## kill, stop, cut off and mislead workers and their stores, with many seeds (SEEDS=20 ARGS="-k redis")
 	@tools/install-system $(TEST_PACKAGES)
 	@tools/install-python requirements-dev.lock
 	@echo "running the drills"
-	@exec $(BIN)/pytest chaos --numprocesses auto $(ARGS)
+	@exec $(BIN)/pytest chaos tests/unit/scaling/ratelimit/test_fleet.py --numprocesses auto $(ARGS)
 
 .PHONY: drill-import
 drill-import: ## import 200,000 places from a bad provider while workers are killed and stopped (SEEDS=10 ARGS="--store sqlite --seed 7")

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from support.snapshots import shelve, stations
+from waypost.adapters.exports import geoparquet
 from waypost.adapters.sources.files.geoparquet import Geometries
 from waypost.adapters.sources.files.wkb import to_geojson
 from waypost.bootstrap.snapshots import export_as, open_export
@@ -63,8 +64,9 @@ def test_names_say_how_files_are_packed(tmp_path: Path) -> None:
         assert stream.read() == plain
 
 
-@pytest.mark.parametrize("count", [0, 1, 20_000])
-def test_geoparquet_has_every_place(tmp_path: Path, count: int) -> None:
+@pytest.mark.parametrize("count", [0, 1, 2_500])
+def test_geoparquet_has_every_place(tmp_path: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(geoparquet, "_ROWS_A_GROUP", 1_000)
     name = shelve(tmp_path / "snapshots", stations(count))
     export(tmp_path / "snapshots", "geoparquet", tmp_path / "all.parquet")
     table = pq.read_table(tmp_path / "all.parquet")
@@ -111,12 +113,22 @@ def test_a_device_is_written_to_and_not_replaced() -> None:
     assert not Path(os.devnull).is_file()
 
 
-@pytest.mark.parametrize("form", ["geojson", "ndjson", "geoparquet"])
-def test_more_places_do_not_take_more_memory(tmp_path: Path, form: str) -> None:
-    peaks = []
-    for count in (20_000, 60_000):
-        folder = tmp_path / str(count)
+@pytest.fixture(scope="module")
+def shelves(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Some places, and three times as many."""
+    folders = [tmp_path_factory.mktemp("shelf") for _ in range(2)]
+    for folder, count in zip(folders, (4_000, 12_000), strict=True):
         shelve(folder, stations(count))
+    return folders
+
+
+@pytest.mark.parametrize("form", ["geojson", "ndjson", "geoparquet"])
+def test_more_places_do_not_take_more_memory(
+    shelves: list[Path], tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(geoparquet, "_ROWS_A_GROUP", 2_000)
+    peaks = []
+    for folder in shelves:
         tracemalloc.start()
         export(folder, form, tmp_path / "all")
         peaks.append(tracemalloc.get_traced_memory()[1])

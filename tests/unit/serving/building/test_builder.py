@@ -5,6 +5,7 @@ import math
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -122,8 +123,6 @@ from pathlib import Path
 from waypost.places.place import Place
 from waypost.serving.building.builder import build
 
-left = int(sys.argv[2])
-
 def dying(call):
     def step(*args, **kwargs):
         global left
@@ -136,16 +135,40 @@ def dying(call):
 places = [Place(external_id="sim:1", source="sim", name="New", lat=1, lon=1, country=None)]
 for name in ("fsync", "mkdir", "rename", "replace", "unlink"):
     setattr(os, name, dying(getattr(os, name)))
-build(places, Path(sys.argv[1]), now=datetime(2026, 11, 15, 10, 15, tzinfo=UTC))
+for line in sys.stdin:
+    left, folder = int(line.split()[0]), line.split(maxsplit=1)[1].strip()
+    if not (child := os.fork()):
+        build(places, Path(folder), now=datetime(2026, 11, 15, 10, 15, tzinfo=UTC))
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-def test_a_build_killed_at_any_step_leaves_a_whole_generation_in_service(tmp_path: Path) -> None:
+@pytest.fixture
+def build_and_die() -> Iterator[Callable[[Path, int], int]]:
+    """Builds in a process that is killed at a step; how it ended. All of them come from one that has loaded it all."""
+    with subprocess.Popen(
+        [sys.executable, "-c", CRASH_AT_STEP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        asked, told = parent.stdin, parent.stdout
+        assert asked
+        assert told
+
+        def build_until(folder: Path, step: int) -> int:
+            print(step, folder, file=asked, flush=True)
+            return int(told.readline())
+
+        yield build_until
+
+
+def test_a_build_killed_at_any_step_leaves_a_whole_generation_in_service(
+    tmp_path: Path, build_and_die: Callable[[Path, int], int]
+) -> None:
     survived: set[bool] = set()
     for step in range(1, 100):
         folder = tmp_path / str(step)
         old = build(places(3), folder, now=NOW)
-        child = subprocess.run([sys.executable, "-c", CRASH_AT_STEP, str(folder), str(step)], check=False, timeout=60)
+        ended = build_and_die(folder, step)
         current = Shelf(folder).current()
         assert current is not None
         assert Generation.open(current).count == (3 if current.name == old.generation else 1)
@@ -153,9 +176,9 @@ def test_a_build_killed_at_any_step_leaves_a_whole_generation_in_service(tmp_pat
         latest = build(places(5), folder, now=MUCH_LATER)
         assert Shelf(folder).current() == folder / latest.generation
         assert leftovers(folder) == []
-        if child.returncode == 0:
+        if ended == 0:
             break
-        assert child.returncode == -signal.SIGKILL
+        assert ended == -signal.SIGKILL
     else:
         pytest.fail("the build never came to its end")
     assert survived == {True, False}

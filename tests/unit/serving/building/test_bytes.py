@@ -1,9 +1,8 @@
 """The bytes of a generation: what each section says, and that nothing but the places decides about them."""
 
 import math
-import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -51,14 +50,6 @@ details: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 some_places = st.lists(details, max_size=25).map(
     lambda found: [Place(external_id=f"sim:{at}", **each) for at, each in enumerate(found)]
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _quick_disk() -> Iterator[None]:
-    """No power is cut here, so nothing waits for the disk."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
 
 
 def content(folder: Path) -> dict[str, bytes]:

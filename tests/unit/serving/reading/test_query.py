@@ -2,9 +2,7 @@
 
 import json
 import math
-import os
 import uuid
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from random import Random
 
@@ -36,14 +34,6 @@ def place(number: int, lon: float, lat: float) -> Place:
 places_anywhere = st.lists(st.tuples(longitudes, latitudes), max_size=60).map(
     lambda positions: [place(number, lon, lat) for number, (lon, lat) in enumerate(positions)]
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _quick_disk() -> Iterator[None]:
-    """No power is cut here, so nothing waits for the disk."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
 
 
 def lies_in(place: Place, box: tuple[float, float, float, float]) -> bool:

@@ -1,6 +1,5 @@
 """Every question to a generation brings what a plain scan of the same places brings."""
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -42,9 +41,8 @@ radii = st.sampled_from([0.0, 1.0, 60_000.0, 1e6, 1.5e7, 3e7])
 
 @pytest.fixture(scope="module", autouse=True, params=["as it is", "as if few places were many"])
 def _bounds(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The ways for many places are gone with few places, too; and no power is cut, so nothing waits for the disk."""
+    """The ways for many places are gone with few places, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
         if request.param != "as it is":
             for module in (inside, selecting, nearest):
                 patch.setattr(module, "MANY", 0)

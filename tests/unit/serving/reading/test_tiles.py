@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -32,14 +31,6 @@ crowds = st.lists(
 
 def at(number: int, lon: float, lat: float) -> Place:
     return Place(external_id=f"sim:{number}", source="sim", name=f"Place {number}", lat=lat, lon=lon, country=None)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _quick_disk() -> Iterator[None]:
-    """No power is cut here, so nothing waits for the disk."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda descriptor: None)
-        yield
 
 
 @contextmanager

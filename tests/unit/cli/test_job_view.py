@@ -22,6 +22,7 @@ def job(shard: str = "ocm/country:DE/full:2026-02-21", *, wait: float = 0.0, sai
         "fence": 1,
         "attempts": 0,
         "attempts_total": 1,
+        "failures": 0,
         "priority": 0,
         "not_before": NOW + timedelta(seconds=wait),
         "cursor": None,

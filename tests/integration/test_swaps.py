@@ -13,9 +13,9 @@ import pytest
 from support.snapshots import shelve, stations
 from waypost.kernel.tasks import end
 from waypost.places.place import place_id
-from waypost.roles import serve
+from waypost.roles.kit import live_places
+from waypost.roles.kit.live_places import LivePlaces
 from waypost.roles.kit.sockets import HttpServer, address, listen
-from waypost.roles.serve import PlacesRole
 from waypost.serving.shelf import CURRENT
 from waypost.settings import load_settings
 from waypost.web.app import make_app
@@ -29,8 +29,8 @@ ITEM = place_id("sim:7")
 
 
 @asynccontextmanager
-async def places_server(folder: Path) -> AsyncIterator[tuple[str, PlacesRole]]:
-    role = PlacesRole(load_settings({"snapshots": str(folder)}, environ={}))
+async def places_server(folder: Path) -> AsyncIterator[tuple[str, LivePlaces]]:
+    role = LivePlaces(load_settings({"snapshots": str(folder)}, environ={}))
     await role.look()
     app = make_app(probes={"snapshot": role.probe}, guard=WriteGuard("127.0.0.1"), places=role.part)
     with listen("127.0.0.1", 0, moves_on=False) as sock:
@@ -106,7 +106,7 @@ class Visitor:
 @pytest.mark.timeout(600)
 @pytest.mark.anyio
 async def test_a_thousand_swaps_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serve, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(live_places, "_LOOK_SECONDS", 0.0)
     names = [shelve(tmp_path, stations(PLACES, name=mark), hours=at) for at, mark in enumerate(("First", "Second"))]
     marks = dict(zip(names, ("First", "Second"), strict=True))
     try:

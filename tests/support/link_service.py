@@ -15,7 +15,7 @@ from support.snapshots import shelve, stations
 from waypost.access.keys import make_key
 from waypost.bootstrap.stores import SharingStores, open_sharing_stores
 from waypost.kernel.clock import utc_now
-from waypost.roles.serve import link_parts
+from waypost.roles.kit.link_parts import link_parts
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import Settings, load_settings
 from waypost.sharing.visits.visit import Visit

@@ -107,7 +107,8 @@ def run(port: int | None, *, debug: bool, **given: Any) -> int:
     shows what it saw at /-/. It can be a bad provider too: slow, broken, strict, and never at rest.
     """
     from waypost.roles.kit.loop import run as run_role
-    from waypost.roles.simulator import DEFAULT_PORT, Stage, simulate
+    from waypost.roles.kit.simulated import DEFAULT_PORT
+    from waypost.roles.simulator import Stage, simulate
     from waypost.simulator.changes import Rates
     from waypost.simulator.conduct import Conduct
     from waypost.simulator.faults import Faults

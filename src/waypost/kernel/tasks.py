@@ -1,6 +1,8 @@
-"""Ending tasks."""
+"""Tasks beside other work, and ending them."""
 
 import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any
 
 _AGAIN_SECONDS = 0.5
@@ -17,3 +19,12 @@ async def end(*tasks: "asyncio.Task[Any]") -> None:
             task.cancel()
         await asyncio.wait(waiting, timeout=_AGAIN_SECONDS)
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def background(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        await end(task)

@@ -1,23 +1,20 @@
-"""The simulated provider as a role of its own, and inside `up`."""
+"""The simulated provider as a process of its own: its places, what happens to them, and a log of requests."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from waypost.kernel.stopping import Stop
-from waypost.roles.kit.sockets import HttpServer, address, listen
-from waypost.roles.serve import OnUp, answer, background
+from waypost.kernel.tasks import background
+from waypost.roles.kit.simulated import HOST
+from waypost.roles.kit.sockets import OnUp, answer, listen
 from waypost.simulator.app import make_app
 from waypost.simulator.changes import Changes, Rates
 from waypost.simulator.conduct import Conduct
 from waypost.simulator.files import load
 from waypost.simulator.generate import generate
 from waypost.simulator.journal import Journal, open_log
-
-DEFAULT_PORT = 8090
-HOST = "127.0.0.1"
 
 
 @dataclass(frozen=True)
@@ -45,17 +42,3 @@ async def simulate(stop: Stop, on_up: OnUp, stage: Stage, conduct: Conduct, *, p
         await answer(
             make_app(provider, key=conduct.key, conduct=conduct, changes=changes, journal=journal), sock, stop, on_up
         )
-
-
-@asynccontextmanager
-async def simulated(places: int, seed: int) -> AsyncIterator[str]:
-    """A simulated provider beside whatever runs in this process; yields its address."""
-    with listen(HOST, DEFAULT_PORT, moves_on=True) as sock:
-        provider = await asyncio.to_thread(generate, places, seed)
-        server = HttpServer(make_app(provider, key=None))
-        serving = asyncio.create_task(server.serve(sockets=[sock]))
-        try:
-            yield address(sock)
-        finally:
-            server.stop()
-            await serving

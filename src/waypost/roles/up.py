@@ -21,14 +21,16 @@ from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
 from waypost.kernel.ids import new_id
 from waypost.kernel.stopping import Stop
+from waypost.kernel.tasks import background
 from waypost.roles.kit.folder_lock import alone_in
 from waypost.roles.kit.health_port import store_probe
+from waypost.roles.kit.link_parts import link_parts
+from waypost.roles.kit.live_places import LivePlaces
+from waypost.roles.kit.simulated import simulated
 from waypost.roles.kit.snapshots import build_snapshot
-from waypost.roles.kit.sockets import address, listen
+from waypost.roles.kit.sockets import OnUp, address, answer, listen
 from waypost.roles.kit.upkeep import retention
 from waypost.roles.kit.workforce import make_importer
-from waypost.roles.serve import OnUp, PlacesRole, answer, background, link_parts
-from waypost.roles.simulator import simulated
 from waypost.scaling.facts import Facts
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.settings import Settings
@@ -101,7 +103,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         await stores.jobs.release_owner(_owner(settings), max_attempts=settings.jobs.max_attempts)
         await stores.facts.set(ADDRESS, address(sock))
 
-        role, state = PlacesRole(settings), ImportState()
+        role, state = LivePlaces(settings), ImportState()
         await role.look()
         links = await stack.enter_async_context(link_parts(settings, stores))
         guard = WriteGuard(settings.web.host, stores.keys)
@@ -129,7 +131,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
 class Bringing:
     """Imports and builds beside the serving; whatever fails here is shown on the page and takes nothing down."""
 
-    def __init__(self, settings: Settings, stores: Stores, role: PlacesRole, state: ImportState, stop: Stop) -> None:
+    def __init__(self, settings: Settings, stores: Stores, role: LivePlaces, state: ImportState, stop: Stop) -> None:
         self._settings = settings
         self._stores = stores
         self._role = role

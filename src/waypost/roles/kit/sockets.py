@@ -3,7 +3,7 @@
 import asyncio
 import errno
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import cast
@@ -12,8 +12,11 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from waypost.kernel.errors import AskedWrongly, TerminalError
+from waypost.kernel.stopping import Stop
 from waypost.web.app import App
 from waypost.web.http.connection import Connection
+
+OnUp = Callable[[str], None]
 
 _TRIES = 100
 _MOST_CONNECTIONS = 1000
@@ -123,3 +126,15 @@ class HttpServer(uvicorn.Server):
 async def serve(app: ASGIApp, sock: socket.socket) -> None:
     """Answer until cancelled; requests in flight get a moment to end."""
     await HttpServer(app).serve(sockets=[sock])
+
+
+async def answer(app: ASGIApp, sock: socket.socket, stop: Stop, on_up: OnUp) -> None:
+    """Serve until asked to stop."""
+    server = HttpServer(app)
+    serving = asyncio.create_task(server.serve(sockets=[sock]))
+    stopping = asyncio.create_task(stop.wait())
+    on_up(address(sock))
+    await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    server.stop()
+    await serving

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 from support.asking import assert_problem, get
 from support.places import place
 from waypost.kernel.errors import TransientError
-from waypost.roles.serve import PlacesRole
+from waypost.roles.kit.live_places import LivePlaces
 from waypost.serving.building.builder import build
 from waypost.serving.format import FEATURES
 from waypost.settings import load_settings
@@ -35,11 +35,11 @@ async def unwell() -> None:
 
 
 @pytest.fixture
-def role(tmp_path: Path) -> PlacesRole:
-    return PlacesRole(load_settings({"data": str(tmp_path)}, environ={}))
+def role(tmp_path: Path) -> LivePlaces:
+    return LivePlaces(load_settings({"data": str(tmp_path)}, environ={}))
 
 
-def look(role: PlacesRole) -> None:
+def look(role: LivePlaces) -> None:
     asyncio.run(role.look())
 
 
@@ -68,7 +68,7 @@ def test_a_probe_may_ask_with_head(path: str) -> None:
     assert get(app_with(store=well), path, "HEAD").status_code == 200
 
 
-def test_a_places_server_is_not_ready_before_a_snapshot_and_ready_after(role: PlacesRole, tmp_path: Path) -> None:
+def test_a_places_server_is_not_ready_before_a_snapshot_and_ready_after(role: LivePlaces, tmp_path: Path) -> None:
     app = app_with(snapshot=role.probe)
     look(role)
     before = get(app, "/readyz?verbose")
@@ -80,7 +80,7 @@ def test_a_places_server_is_not_ready_before_a_snapshot_and_ready_after(role: Pl
     assert (after.status_code, after.json()) == (200, {"ready": True, "checks": {"snapshot": "ok"}})
 
 
-def test_a_snapshot_that_cannot_be_opened_is_the_reason(role: PlacesRole, tmp_path: Path) -> None:
+def test_a_snapshot_that_cannot_be_opened_is_the_reason(role: LivePlaces, tmp_path: Path) -> None:
     report = build([place(1)], tmp_path / "snapshots", now=NOW)
     (tmp_path / "snapshots" / report.generation / FEATURES).unlink()
     look(role)
@@ -90,7 +90,7 @@ def test_a_snapshot_that_cannot_be_opened_is_the_reason(role: PlacesRole, tmp_pa
 
 
 def test_a_later_snapshot_that_cannot_be_opened_leaves_the_earlier_in_service_and_is_told(
-    role: PlacesRole, tmp_path: Path
+    role: LivePlaces, tmp_path: Path
 ) -> None:
     served = build([place(1)], tmp_path / "snapshots", now=NOW)
     look(role)

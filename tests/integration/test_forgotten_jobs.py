@@ -218,14 +218,9 @@ async def start(backend: Backend) -> str:
 
 
 async def look_after_imports(backend: Backend) -> None:
-    stores = backend.stores
-    await remind_imports(
-        partial(open_source, settings=backend.settings),
-        imports=stores.imports,
-        jobs=stores.jobs,
-        pages=stores.pages,
-        retention=backend.settings.jobs.retention,
-    )
+    stores, opener = backend.stores, partial(open_source, settings=backend.settings)
+    kept = backend.settings.jobs.retention
+    await remind_imports(opener, stores.imports, stores.jobs, stores.pages, retention=kept)
 
 
 @pytest.mark.parametrize("ready", [0, 1, 2])

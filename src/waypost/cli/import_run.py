@@ -51,13 +51,7 @@ def start(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
             open_budget(settings) as budget,
         ):
             return await start_import(
-                planned,
-                opened,
-                budget,
-                imports=stores.imports,
-                jobs=stores.jobs,
-                facts=stores.facts,
-                max_wait=settings.budget.max_wait,
+                planned, opened, budget, stores.imports, stores.jobs, stores.facts, max_wait=settings.budget.max_wait
             )
 
     started = asyncio.run(work())

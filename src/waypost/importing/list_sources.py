@@ -63,14 +63,8 @@ async def _list(
     except AskedWrongly as error:
         if definition is None:
             raise
-        return ListedSource(
-            definition.name,
-            definition.kind,
-            definition.licence,
-            _budget(limits),
-            str(definition.path),
-            error=str(error),
-        )
+        told = (definition.name, definition.kind, definition.licence, _budget(limits), str(definition.path))
+        return ListedSource(*told, error=str(error))
 
 
 def _budget(limits: Sequence[Limit]) -> str:

@@ -28,19 +28,19 @@ _MOST_DONE = 100_000
 
 
 async def keep_reminding(
-    open_source: OpenSource, *, imports: ImportStore, jobs: JobStore, pages: PageStore, retention: float | None
+    open_source: OpenSource, imports: ImportStore, jobs: JobStore, pages: PageStore, *, retention: float | None
 ) -> None:
     """Until cancelled. Only for jobs that are kept apart: beside their places none is forgotten."""
     while True:
         try:
-            await remind_imports(open_source, imports=imports, jobs=jobs, pages=pages, retention=retention)
+            await remind_imports(open_source, imports, jobs, pages, retention=retention)
         except WaypostError as error:
             log.warning("imports are not looked after for now", error=error.slug, message=str(error))
         await asyncio.sleep(_EVERY_SECONDS)
 
 
 async def remind_imports(
-    open_source: OpenSource, *, imports: ImportStore, jobs: JobStore, pages: PageStore, retention: float | None
+    open_source: OpenSource, imports: ImportStore, jobs: JobStore, pages: PageStore, *, retention: float | None
 ) -> None:
     """Running imports get their lost jobs back; those whose places are all there are ended.
 
@@ -55,11 +55,11 @@ async def remind_imports(
                     shards = source.plan(each.scope, each.started_at.date(), each.id)
             except AskedWrongly:
                 continue  # another process has this source
-            await remind_import(each, shards, imports=imports, jobs=jobs, pages=pages)
+            await remind_import(each, shards, imports, jobs, pages)
 
 
 async def remind_import(
-    running: Import, shards: Sequence[ShardKey], *, imports: ImportStore, jobs: JobStore, pages: PageStore
+    running: Import, shards: Sequence[ShardKey], imports: ImportStore, jobs: JobStore, pages: PageStore
 ) -> None:
     left = await remind(jobs, pages, [str(shard) for shard in shards], group=running.id)
     tally = await jobs.tally(running.id)

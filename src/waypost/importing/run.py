@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Protocol
 
 from waypost.importing.imports import ImportReport, ImportStore, report, status_by_jobs
@@ -58,42 +59,33 @@ class Workforce(Protocol):
 Hire = Callable[[str, int], Workforce]
 
 
+@dataclass(frozen=True)
 class Importer:
     """Runs imports of one source. Where jobs are kept apart, `pages` knows what is done although they were lost."""
 
-    def __init__(
-        self,
-        source: Source,
-        budget: Budget,
-        *,
-        imports: ImportStore,
-        jobs: JobStore,
-        pages: PageStore,
-        facts: Facts,
-        hire: Hire,
-        limits: Sequence[Limit],
-        max_wait: float,
-    ) -> None:
-        self._source = source
-        self._budget = budget
-        self._imports = imports
-        self._jobs = jobs
-        self._pages = pages
-        self._facts = facts
-        self._hire = hire
-        self._limits = limits
-        self._max_wait = max_wait
+    source: Source
+    budget: Budget
+    imports: ImportStore
+    jobs: JobStore
+    pages: PageStore
+    facts: Facts
+    hire: Hire
+    limits: Sequence[Limit]
+    max_wait: float
 
     async def run(self, planned: PlannedImport, stop: Stop, on_progress: OnProgress) -> ImportReport:
         """Raises what the provider's refusal was, after writing down how far it got."""
         began = monotonic()
-        await stop.interrupting(self._start(planned))
-        before = await self._jobs.tally(planned.id)
+        starting = start_import(
+            planned, self.source, self.budget, self.imports, self.jobs, self.facts, max_wait=self.max_wait
+        )
+        await stop.interrupting(starting)
+        before = await self.jobs.tally(planned.id)
 
         def show(tally: Tally) -> None:
             finished_before = before.total - before.unfinished
             elapsed = monotonic() - began
-            on_progress(measure(tally, elapsed=elapsed, finished_before=finished_before, limits=self._limits))
+            on_progress(measure(tally, elapsed=elapsed, finished_before=finished_before, limits=self.limits))
 
         cancelled = asyncio.Event()
         watching = asyncio.create_task(self._watch(planned.id, show, cancelled))
@@ -101,22 +93,11 @@ class Importer:
             await self._work_to_the_end(planned, stop, cancelled)
         finally:
             await end(watching)
-            after = await self._jobs.tally(planned.id)
+            after = await self.jobs.tally(planned.id)
             await self._write_down(planned.id, after)
             show(after)
         await self._refuse_loss(planned, after)
         return report(planned.id, after, monotonic() - began)
-
-    async def _start(self, planned: PlannedImport) -> None:
-        await start_import(
-            planned,
-            self._source,
-            self._budget,
-            imports=self._imports,
-            jobs=self._jobs,
-            facts=self._facts,
-            max_wait=self._max_wait,
-        )
 
     async def _work_to_the_end(self, planned: PlannedImport, stop: Stop, cancelled: asyncio.Event) -> None:
         """Again, as long as jobs are lost."""
@@ -127,12 +108,12 @@ class Importer:
             await self._work(planned.id, stop, cancelled)
 
     async def _work(self, import_id: str, stop: Stop, cancelled: asyncio.Event) -> None:
-        workforce = self._hire(import_id, (await self._jobs.tally(import_id)).unfinished)
+        workforce = self.hire(import_id, (await self.jobs.tally(import_id)).unfinished)
         stopping = [asyncio.create_task(_stop_after(workforce, cause)) for cause in (stop, cancelled)]
         try:
             await workforce.work()
         except CrewFailed as failure:
-            if await self._jobs.list(status="dead", group=import_id, limit=1):
+            if await self.jobs.list(status="dead", group=import_id, limit=1):
                 failure.next_step = (
                     "waypost job list --status dead, and once the reason is gone: waypost job revive --all"
                 )
@@ -142,21 +123,21 @@ class Importer:
 
     async def _is_forgotten(self, planned: PlannedImport) -> bool:
         """Whether jobs were lost; then what the places lack is enqueued again."""
-        if (await self._jobs.tally(planned.id)).total >= len(planned.shards):
+        if (await self.jobs.tally(planned.id)).total >= len(planned.shards):
             return False
-        running = await find_import(self._imports, planned.id)
-        await remind_import(running, planned.shards, imports=self._imports, jobs=self._jobs, pages=self._pages)
-        return (await self._jobs.tally(planned.id)).unfinished > 0
+        running = await find_import(self.imports, planned.id)
+        await remind_import(running, planned.shards, self.imports, self.jobs, self.pages)
+        return (await self.jobs.tally(planned.id)).unfinished > 0
 
     async def _write_down(self, import_id: str, tally: Tally) -> None:
         """How it ended. When it was stopped it has not: its jobs are pending, and anybody may go on with them."""
         status = status_by_jobs(tally)
         if status != "running":
-            await self._imports.finish(import_id, status)
+            await self.imports.finish(import_id, status)
 
     async def _refuse_loss(self, planned: PlannedImport, after: Tally) -> None:
         lost = len(planned.shards) - after.total
-        if lost > 0 and (await find_import(self._imports, planned.id)).status == "running":
+        if lost > 0 and (await find_import(self.imports, planned.id)).status == "running":
             raise JobsLost(
                 f"the job store has lost {lost} of this import's {len(planned.shards)} jobs",
                 next_step="find out why it forgets; workers go on with the import, and the places know how far it is",
@@ -166,7 +147,7 @@ class Importer:
         while True:
             # The workers say how long a store is waited for.
             with suppress(StoreTrouble):
-                tally = await self._jobs.tally(import_id)
+                tally = await self.jobs.tally(import_id)
                 show(tally)
                 if tally.jobs.get("cancelled"):
                     cancelled.set()

@@ -33,10 +33,10 @@ async def start_import(
     planned: PlannedImport,
     source: Source,
     budget: Budget,
-    *,
     imports: ImportStore,
     jobs: JobStore,
     facts: Facts,
+    *,
     max_wait: float,
 ) -> Started:
     rng = random.Random()  # noqa: S311 - spreads retries, guards nothing

@@ -18,13 +18,8 @@ async def upkeep(settings: Settings, stores: Stores) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(retention(settings, stores).keep_forgetting())]
     # Beside their places, no jobs are lost.
     if settings.storage.jobs:
-        reminding = keep_reminding(
-            partial(open_source, settings=settings),
-            imports=stores.imports,
-            jobs=stores.jobs,
-            pages=stores.pages,
-            retention=settings.jobs.retention,
-        )
+        opener = partial(open_source, settings=settings)
+        reminding = keep_reminding(opener, stores.imports, stores.jobs, stores.pages, retention=settings.jobs.retention)
         tasks.append(asyncio.create_task(reminding))
     try:
         yield

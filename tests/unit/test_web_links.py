@@ -12,7 +12,7 @@ import pytest
 from support.link_service import BEYOND, TARGET, Service, link_service
 from unit.support_web import BASE, assert_problem
 from waypost.kernel.clock import utc_now
-from waypost.web.links.bodies import NewLink
+from waypost.sharing.links.link import NewLink
 
 pytestmark = pytest.mark.anyio
 

@@ -8,9 +8,9 @@ from waypost.access.caller import LOCAL
 from waypost.kernel.clock import utc_now
 from waypost.sharing.links import editing
 from waypost.sharing.links.author import Author
-from waypost.sharing.links.document import LinkDocument, show_links
+from waypost.sharing.links.document import show_links
 from waypost.sharing.links.draft import Draft
-from waypost.sharing.links.link import Link, UnknownLink
+from waypost.sharing.links.link import Changes, Link, LinkDocument, UnknownLink
 from waypost.sharing.links.store import LinkStore, Position, Wanted
 from waypost.sharing.links.targets import TargetRules
 from waypost.sharing.phrases.matching import is_phrase, phrase_in
@@ -36,7 +36,7 @@ class LinkOperations:
     async def show(self, phrase: str) -> LinkDocument:
         return await self._show(await self._find(phrase))
 
-    async def edit(self, rules: TargetRules, phrase: str, changes: editing.Changes) -> LinkDocument:
+    async def edit(self, rules: TargetRules, phrase: str, changes: Changes) -> LinkDocument:
         link = await self._find(phrase)
         return await self._show(await editing.edit(self._links, rules, link, changes, LOCAL.name))
 

@@ -60,7 +60,7 @@ class Draft(NewLink, frozen=True, kw_only=True):
         return hashlib.blake2b(msgspec.json.encode(wish), digest_size=16).hexdigest()
 
 
-class Made(msgspec.Struct, frozen=True):
+class MadeLink(msgspec.Struct, frozen=True):
     """A link, and how it came about: made now, by the same request before, or for another one."""
 
     link: Link
@@ -87,13 +87,13 @@ def prepare(draft: Draft, rules: TargetRules, settings: SharingSettings, now: da
     )
 
 
-def repeated(draft: Draft, link: Link) -> Made:
+def repeated(draft: Draft, link: Link) -> MadeLink:
     """The link that this wish made before. Raises IdempotencyKeyReused when it was another wish, or is deleted."""
     if link.asked != draft.asked():
         raise IdempotencyKeyReused("this Idempotency-Key has made another link already; use a new one for each link")
     if link.deleted:
         raise IdempotencyKeyReused("this Idempotency-Key has made a link that was deleted since; use a new one")
-    return Made(link, "repeated")
+    return MadeLink(link, "repeated")
 
 
 def _drawn_from(draft: Draft, settings: SharingSettings) -> Mapping[str, Any]:

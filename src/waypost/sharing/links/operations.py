@@ -15,7 +15,7 @@ from waypost.sharing.links.store import LinkStore, Position, Wanted
 from waypost.sharing.links.targets import TargetRules
 from waypost.sharing.phrases.matching import is_phrase, phrase_in
 from waypost.sharing.visits.document import StatisticsDocument, show_statistics
-from waypost.sharing.visits.statistics import Asked, count_visits
+from waypost.sharing.visits.statistics import StatisticsQuestion, count_visits
 from waypost.sharing.visits.store import VisitStore
 
 _AT_A_TIME = 1000
@@ -45,9 +45,9 @@ class LinkOperations:
         return await self._show(await editing.delete(self._links, link, LOCAL.name))
 
     async def statistics(self, phrase: str, **asked: Any) -> StatisticsDocument:
-        """`asked` is what `Asked` takes, but for what only the link and the clock know."""
+        """`asked` is what `StatisticsQuestion` takes, but for what only the link and the clock know."""
         link = await self._find(phrase)
-        whole = Asked(created_at=link.created_at, now=utc_now(), **asked)
+        whole = StatisticsQuestion(created_at=link.created_at, now=utc_now(), **asked)
         return show_statistics(link.phrase, whole, await count_visits(self._visits, link.id, whole))
 
     async def list(self, wanted: Wanted, limit: int) -> Sequence[LinkDocument]:

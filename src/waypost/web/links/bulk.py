@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from waypost.kernel.errors import AskedWrongly, WaypostError
 from waypost.sharing.links.document import show_link
-from waypost.sharing.links.draft import Draft, Made
+from waypost.sharing.links.draft import Draft, MadeLink
 from waypost.sharing.links.link import LinkDocument, NewLink
 from waypost.sharing.links.many import MOST_AT_ONCE, NotKept, Outcome, Wish, make_many, with_pauses
 from waypost.telemetry.logs import get_logger
@@ -183,7 +183,7 @@ class _Bulk:
         return await make_many(self._parts.author, wishes, self._asker.caller.name, atomic=atomic)
 
     async def _answer(self, lines: Sequence[Line], outcomes: Sequence[Outcome]) -> bytes:
-        made = [outcome for outcome in outcomes if isinstance(outcome, Made)]
+        made = [outcome for outcome in outcomes if isinstance(outcome, MadeLink)]
         async for each in with_pauses(made):
             self._parts.cache.invalidate(each.link.phrase)
         # Nobody has followed a new one yet.

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from fastapi import Request
 
 from waypost.access.caller import ANONYMOUS
-from waypost.sharing.links.draft import Draft, Made
+from waypost.sharing.links.draft import Draft, MadeLink
 from waypost.sharing.links.hosts import read_host
 from waypost.sharing.links.link import NewLink
 from waypost.sharing.links.terms import LinkInvalid
@@ -59,7 +59,7 @@ def refuse_loop(parts: LinkParts, request: Request, target: str) -> None:
         replace(rules, own=rules.own | {host}).check(target)
 
 
-def edit_token_of(parts: LinkParts, asker: Asker, made: Made) -> str | None:
+def edit_token_of(parts: LinkParts, asker: Asker, made: MadeLink) -> str | None:
     """For whoever has no key: what they may edit their link with. What was there for others is not theirs."""
     if asker.caller != ANONYMOUS or made.how == "reused":
         return None

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from waypost.kernel.errors import Conflict
 from waypost.sharing.links import editing
 from waypost.sharing.links.document import path_of, show_link
-from waypost.sharing.links.draft import Made
+from waypost.sharing.links.draft import MadeLink
 from waypost.sharing.links.link import Changes, Link, LinkChanged, LinkDocument, NewLink
 from waypost.web.http.guard import JSON, Asker, WriteGuard, check_content_type
 from waypost.web.http.routing import readable
@@ -183,7 +183,7 @@ class _Links:
         return Response(status_code=204, headers={"Cache-Control": "no-store"})
 
 
-async def answer_made(parts: LinkParts, request: Request, asker: Asker, made: Made) -> Response:
+async def answer_made(parts: LinkParts, request: Request, asker: Asker, made: MadeLink) -> Response:
     # Nobody can have followed one that is new.
     counted = {} if made.how == "new" else await parts.visits.count([made.link.id])
     answer = _answer(parts, request, made.link, counted, edit_token_of(parts, asker, made))

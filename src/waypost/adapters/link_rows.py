@@ -9,7 +9,7 @@ from waypost.scaling.events.event import Event
 from waypost.sharing.links.events import link_changed
 from waypost.sharing.links.history import write_down
 from waypost.sharing.links.link import Link
-from waypost.sharing.links.store import Listed, Position, Wanted
+from waypost.sharing.links.store import LinkPage, Position, Wanted
 from waypost.sharing.phrases.matching import fold_phrase, is_phrase, looks
 
 # Links in which a text is looked for at a time: more would keep others waiting.
@@ -86,11 +86,11 @@ def nearer(wanted: Wanted, after: Position | None) -> tuple[Wanted, Position | N
     return wanted, None
 
 
-def listed(links: Sequence[Link], limit: int, horizon: Position | None) -> Listed:
+def listed(links: Sequence[Link], limit: int, horizon: Position | None) -> LinkPage:
     """A page, of one link more than it may have."""
     if len(links) > limit:
-        return Listed(links[:limit], Position(links[limit - 1].created_at, links[limit - 1].id))
-    return Listed(links, horizon)
+        return LinkPage(links[:limit], Position(links[limit - 1].created_at, links[limit - 1].id))
+    return LinkPage(links, horizon)
 
 
 class NothingKept(Exception):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from waypost.bootstrap.stores import SharingStores
     from waypost.settings import Settings
     from waypost.sharing.links.exporting import FileFormat
-    from waypost.sharing.links.moving import Report
+    from waypost.sharing.links.moving import LinkImportReport
     from waypost.sharing.links.operations import LinkOperations
 
 _MOST_TOLD = 20
@@ -46,7 +46,7 @@ def import_links(load: Load, file: Path, *, dry_run: bool, as_json: bool) -> int
     _, lines = read_export(read_file(file), utc_now())
     with counting("links", None) as on_progress:
 
-        async def move(stores: "SharingStores") -> "Report":
+        async def move(stores: "SharingStores") -> "LinkImportReport":
             words = read_vocabularies(settings)
             author = make_author(settings, stores, block=_PHRASES_AT_ONCE, vocabularies=words)
             return await moving.import_links(author, words, lines, on_progress, dry_run=dry_run)
@@ -59,7 +59,7 @@ def import_links(load: Load, file: Path, *, dry_run: bool, as_json: bool) -> int
     return 1 if report.refused else 0
 
 
-def _tell(report: "Report", *, dry_run: bool) -> None:
+def _tell(report: "LinkImportReport", *, dry_run: bool) -> None:
     for each in report.refused[:_MOST_TOLD]:
         say(f"line {each.line}{f' ({each.phrase[:60]})' if each.phrase else ''}: {each.message}")
     if len(report.refused) > _MOST_TOLD:

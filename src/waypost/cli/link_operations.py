@@ -1,12 +1,13 @@
 """Opens the store of links for the time of one command."""
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from waypost.bootstrap.sharing import link_operations
+from waypost.bootstrap.sharing import link_operations, target_rules
 from waypost.bootstrap.stores import SharingStores
 from waypost.cli.stores import with_links
 from waypost.settings import Settings
+from waypost.sharing.links.link import Changes, LinkDocument
 from waypost.sharing.links.operations import LinkOperations
 
 Result = TypeVar("Result")
@@ -19,3 +20,9 @@ def with_operations(settings: Settings, work: Callable[[LinkOperations], Awaitab
         return await work(await link_operations(settings, stores))
 
     return with_links(settings, main)
+
+
+def change_link(settings: Settings, phrase: str, **wanted: Any) -> LinkDocument:
+    """`wanted` is what `Changes` takes."""
+    changes = Changes(**wanted)
+    return with_operations(settings, lambda links: links.edit(target_rules(settings), phrase, changes))

@@ -1,18 +1,14 @@
 """The command `waypost link`, and its verbs."""
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli import link_edit, link_files, link_list, link_rebuild, link_stats
+from waypost.cli import link_disable, link_files, link_list, link_rebuild, link_stats, link_write
 from waypost.cli.frame import Group, Load, json_option, print_json, with_settings
-from waypost.cli.moments import moment_ahead, read_password
-from waypost.sharing.phrases.formats import FORMATS
 
 if TYPE_CHECKING:
-    from waypost.bootstrap.stores import SharingStores
-    from waypost.sharing.links.document import LinkDocument
+    from waypost.sharing.links.link import LinkDocument
 
 group = Group(
     "link",
@@ -23,62 +19,6 @@ group = Group(
         "waypost link import short_urls.csv --dry-run",
     ),
 )
-
-
-@group.command(
-    "create",
-    examples=(
-        "waypost link create https://example.org/a/long/page",
-        "waypost link create https://example.org --phrase summer-party --expires 30d",
-        "waypost link create https://example.org --language pl --theme animals --tag zoo",
-    ),
-)
-@click.argument("target")
-@click.option("--phrase", help="Use this phrase instead of drawing one.")
-@click.option("--language", help="Draw the phrase in this language.")
-@click.option("--theme", help="Draw the phrase from this theme.")
-@click.option("--format", type=click.Choice(FORMATS), help="How the phrase is written.")
-@click.option("--title", default="", help="What you call it.")
-@click.option("--tag", "tags", multiple=True, help="To list links by; may be repeated.")
-@click.option(
-    "--expires",
-    "expires_at",
-    metavar="WHEN",
-    callback=moment_ahead,
-    help="When it ends: a moment, or a time such as 7d.",
-)
-@click.option("--max-visits", type=int, help="It leads there so many times, and no more.")
-@click.option("--password-stdin", is_flag=True, help="Protect it with the password on the standard input.")
-@click.option("--forward-query", is_flag=True, help="Pass the visitor's query on to the target.")
-@click.option("--reuse", is_flag=True, help="Print the link to the same target that is there already, if there is.")
-@json_option
-@with_settings
-def create(
-    load: Load,
-    *,
-    expires_at: datetime | None,
-    password_stdin: bool,
-    as_json: bool,
-    **wish: Any,
-) -> None:
-    """Make a link to TARGET and print it."""
-    from waypost.bootstrap.sharing import link_operations, make_author
-    from waypost.cli.stores import with_links
-    from waypost.sharing.links.draft import Draft
-
-    password = read_password() if password_stdin else None
-    draft = Draft(expires_at=expires_at, password=password, **wish)
-    settings = load()
-
-    async def make(stores: "SharingStores") -> "LinkDocument":
-        author = make_author(settings, stores, block=1)
-        return await (await link_operations(settings, stores)).create(author, draft)
-
-    link = with_links(settings, make, must_exist=False)
-    if as_json:
-        print_json(link)
-    else:
-        click.echo(link.url)
 
 
 @group.command("show", examples=("waypost link show gently-golden-otter", "waypost link show summer-party --json"))
@@ -116,11 +56,12 @@ def _facts(link: "LinkDocument") -> list[tuple[str, str]]:
 
 
 for verb in (
+    link_write.create,
     link_list.list_links,
-    link_edit.edit,
-    link_edit.disable,
-    link_edit.enable,
-    link_edit.delete,
+    link_write.edit,
+    link_disable.disable,
+    link_disable.enable,
+    link_disable.delete,
     link_stats.stats,
     link_files.import_links,
     link_files.export_links,

@@ -28,7 +28,7 @@ from waypost.adapters.queries import load_queries
 from waypost.sharing.links.events import LINK_CREATED
 from waypost.sharing.links.history import read_back
 from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken
-from waypost.sharing.links.store import Edit, Listed, Position, Wanted
+from waypost.sharing.links.store import Edit, LinkPage, Position, Wanted
 from waypost.sharing.phrases.matching import fold_phrase
 
 SQL = load_queries(__package__, "links.sql")
@@ -99,9 +99,9 @@ class PostgresLinkStore:
             told = UUID(event.id), event.name, event.subject, event.occurred_at, bytes(event.data).decode()
             await tx.execute(SQL["event"], *told)
 
-    async def page(self, wanted: Wanted, after: Position | None, limit: int) -> Listed:
+    async def page(self, wanted: Wanted, after: Position | None, limit: int) -> LinkPage:
         if is_impossible(wanted):
-            return Listed((), None)
+            return LinkPage((), None)
         horizon = await self._horizon(wanted, after) if wanted.text is not None else None
         sql, values = page_statement(wanted, after, horizon, limit=limit + 1)
         return listed([to_link(row) for row in await self._database.fetch(sql, *values)], limit, horizon)

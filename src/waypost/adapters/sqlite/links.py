@@ -27,7 +27,7 @@ from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteDatabase, from_us, to_us
 from waypost.sharing.links.history import read_back
 from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken
-from waypost.sharing.links.store import Edit, Listed, Position, Wanted
+from waypost.sharing.links.store import Edit, LinkPage, Position, Wanted
 from waypost.sharing.phrases.matching import fold_phrase
 
 SQL = load_queries(__package__, "links.sql")
@@ -88,9 +88,9 @@ class SqliteLinkStore:
 
         await self._database.write(work)
 
-    async def page(self, wanted: Wanted, after: Position | None, limit: int) -> Listed:
+    async def page(self, wanted: Wanted, after: Position | None, limit: int) -> LinkPage:
         if is_impossible(wanted):
-            return Listed((), None)
+            return LinkPage((), None)
         horizon = await self._horizon(wanted, after) if wanted.text is not None else None
         sql, values = page_statement(wanted, after, horizon, limit=limit + 1)
         rows = await self._database.read(lambda c: c.execute(sql, values).fetchall())

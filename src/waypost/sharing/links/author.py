@@ -8,7 +8,7 @@ import msgspec
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import TransientError
-from waypost.sharing.links.draft import Draft, Made, prepare, repeated
+from waypost.sharing.links.draft import Draft, MadeLink, prepare, repeated
 from waypost.sharing.links.link import AlreadyMade, Link, PhraseTaken
 from waypost.sharing.links.passwords import hash_in_thread
 from waypost.sharing.links.settings import SharingSettings
@@ -49,14 +49,14 @@ class Author:
         self._drawing = drawing
         self._rng = rng or random.Random()  # noqa: S311 - spreads retries, guards nothing
 
-    async def make(self, draft: Draft, by: str, *, inside: bool = False) -> Made:
+    async def make(self, draft: Draft, by: str, *, inside: bool = False) -> MadeLink:
         """A link as wished, by whoever `by` names. `inside`: its target is a page of our own, put together by us."""
         # First of all: what was right then may be out of bounds by now, such as a time to end.
         if draft.idempotency and (before := await self.links.get(draft.link_id)):
             return repeated(draft, before)
         blank = prepare(draft, self.rules, self.settings, utc_now(), inside=inside)
         if found := await self.reusable(draft, blank):
-            return Made(found, "reused")
+            return MadeLink(found, "reused")
         if draft.password is not None:
             blank = msgspec.structs.replace(blank, password=await hash_in_thread(check_password(draft.password)))
         try:
@@ -65,7 +65,7 @@ class Author:
             # The same request came twice at once, and the other was quicker.
             return repeated(draft, error.link)
         LINKS_CREATED.inc()
-        return Made(link, "new")
+        return MadeLink(link, "new")
 
     async def reusable(self, draft: Draft, blank: Link) -> Link | None:
         if not draft.may_be_reused:

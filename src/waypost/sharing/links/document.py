@@ -6,57 +6,14 @@ from datetime import datetime
 from urllib.parse import quote
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from waypost.kernel.folding import slug
-from waypost.sharing.links.link import Link
+from waypost.sharing.links.link import Link, LinkDocument, LinkState
 from waypost.sharing.links.store import Edit
-from waypost.sharing.phrases.formats import Format
 from waypost.sharing.visits.store import VisitStore
 
 _SEPARATORS = re.compile(r"[-_ ]+")
-
-
-class LinkDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """A link. `visits` are those of people, and `owner` is the id of the key that it was made with."""
-
-    id: str
-    phrase: str
-    url: str
-    target: str
-    title: str
-    tags: tuple[str, ...]
-    language: str | None
-    theme: str | None
-    format: Format
-    created_at: datetime
-    updated_at: datetime
-    version: int
-    expires_at: datetime | None
-    max_visits: int | None
-    protected: bool
-    forward_query: bool
-    place_id: str | None
-    visits: int
-    disabled: bool
-    owner: str | None
-    # Once, for whoever makes a link without a key.
-    edit_token: str | UnsetType = UNSET
-
-
-class LinkState(msgspec.Struct, frozen=True, kw_only=True):
-    """What can change about a link, as it was at some moment."""
-
-    target: str
-    title: str
-    tags: Sequence[str]
-    expires_at: datetime | None
-    max_visits: int | None
-    protected: bool
-    forward_query: bool
-    place_id: str | None
-    disabled: bool
-    deleted: bool
 
 
 class EditDocument(msgspec.Struct, frozen=True, kw_only=True):

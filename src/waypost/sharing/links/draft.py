@@ -4,17 +4,16 @@ import hashlib
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import msgspec
 
 from waypost.kernel.errors import Conflict
 from waypost.kernel.ids import new_id
-from waypost.sharing.links.link import Link
+from waypost.sharing.links.link import TERMS, Link, NewLink, with_defaults
 from waypost.sharing.links.settings import SharingSettings
 from waypost.sharing.links.targets import TargetRules
-from waypost.sharing.links.terms import check_expires_at, check_max_visits, check_place_id, check_tags, check_title
-from waypost.sharing.phrases.formats import Format
+from waypost.sharing.links.terms import check_terms
 from waypost.sharing.phrases.matching import check_custom
 
 # Ids of links that are made with an Idempotency-Key follow from it, so that a repetition meets the first.
@@ -27,31 +26,22 @@ class IdempotencyKeyReused(Conflict):
     slug = "idempotency-key-reused"
 
 
-class Draft(msgspec.Struct, frozen=True, kw_only=True):
+class Draft(NewLink, frozen=True, kw_only=True):
     """A wish. Language, theme and format are the settings' where it says nothing; a theme of "" is for none."""
 
-    target: str
-    phrase: str | None = None
-    language: str | None = None
-    theme: str | None = None
-    format: Format | None = None
-    title: str = ""
-    tags: tuple[str, ...] = ()
-    expires_at: datetime | None = None
-    max_visits: int | None = None
-    password: str | None = None
-    forward_query: bool = False
-    place_id: str | None = None
-    # Whether the owner's own link to the same target will do.
-    reuse: bool = False
     owner: str | None = None
     # The Idempotency-Key.
     idempotency: str | None = None
 
+    @classmethod
+    def of(cls, wish: NewLink, owner: str | None, idempotency: str | None = None) -> Self:
+        said = {name: value for name, value in msgspec.structs.asdict(wish).items() if value is not None}
+        return cls(**said, owner=owner, idempotency=idempotency)
+
     @property
     def may_be_reused(self) -> bool:
         asks_for_more = (self.phrase, self.password, self.max_visits, self.expires_at)
-        return self.reuse and all(each is None for each in asks_for_more)
+        return bool(self.reuse) and all(each is None for each in asks_for_more)
 
     @property
     def link_id(self) -> str:
@@ -70,7 +60,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
         return hashlib.blake2b(msgspec.json.encode(wish), digest_size=16).hexdigest()
 
 
-class Made(msgspec.Struct, frozen=True):
+class MadeLink(msgspec.Struct, frozen=True):
     """A link, and how it came about: made now, by the same request before, or for another one."""
 
     link: Link
@@ -90,25 +80,20 @@ def prepare(draft: Draft, rules: TargetRules, settings: SharingSettings, now: da
         format=draft.format or settings.format,
         created_at=now,
         updated_at=now,
-        title=check_title(draft.title),
-        tags=check_tags(draft.tags),
-        expires_at=check_expires_at(draft.expires_at, now),
-        max_visits=check_max_visits(draft.max_visits),
-        forward_query=draft.forward_query,
-        place_id=check_place_id(draft.place_id),
+        **check_terms(with_defaults({name: getattr(draft, name) for name in TERMS}), now),
         owner=draft.owner,
         asked=draft.asked(),
         **drawn,
     )
 
 
-def repeated(draft: Draft, link: Link) -> Made:
+def repeated(draft: Draft, link: Link) -> MadeLink:
     """The link that this wish made before. Raises IdempotencyKeyReused when it was another wish, or is deleted."""
     if link.asked != draft.asked():
         raise IdempotencyKeyReused("this Idempotency-Key has made another link already; use a new one for each link")
     if link.deleted:
         raise IdempotencyKeyReused("this Idempotency-Key has made a link that was deleted since; use a new one")
-    return Made(link, "repeated")
+    return MadeLink(link, "repeated")
 
 
 def _drawn_from(draft: Draft, settings: SharingSettings) -> Mapping[str, Any]:

@@ -3,48 +3,26 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from waypost.access.caller import LOCAL
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import utc_now
-from waypost.sharing.links.link import Link, LinkChanged, UnknownLink
+from waypost.sharing.links.link import Changes, Link, LinkChanged, UnknownLink, with_defaults
 from waypost.sharing.links.passwords import hash_in_thread
 from waypost.sharing.links.rights import DisabledByAdmin, is_author, is_held
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.links.targets import TargetRules
-from waypost.sharing.links.terms import (
-    check_expires_at,
-    check_max_visits,
-    check_password,
-    check_place_id,
-    check_tags,
-    check_title,
-)
+from waypost.sharing.links.terms import check_password, check_terms
 
 # Each time at least one of those who change a link at the same moment is done.
 _TRIES = 20
 _BASE_SECONDS = 0.005
 _CAP_SECONDS = 0.1
 _rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
-
-
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be another way. What is unset stays as it is; None takes it away."""
-
-    target: str | UnsetType = UNSET
-    title: str | UnsetType = UNSET
-    tags: tuple[str, ...] | UnsetType = UNSET
-    expires_at: datetime | UnsetType | None = UNSET
-    max_visits: int | UnsetType | None = UNSET
-    password: str | UnsetType | None = UNSET
-    forward_query: bool | UnsetType = UNSET
-    place_id: str | UnsetType | None = UNSET
-    disabled: bool | UnsetType = UNSET
 
 
 async def edit(
@@ -89,17 +67,13 @@ async def delete(links: LinkStore, link: Link, by: str, *, tries: int = _TRIES) 
 
 
 def _checked(rules: TargetRules, link: Link, changes: Changes) -> dict[str, Any]:
-    wanted = {name: value for name, value in msgspec.structs.asdict(changes).items() if value is not UNSET}
-    checks: dict[str, Callable[[Any], Any]] = {
-        # One that stays was checked when it came, or is a page of our own.
-        "target": lambda target: target if target == link.target else rules.check(target),
-        "title": check_title,
-        "tags": check_tags,
-        "expires_at": lambda moment: moment if moment == link.expires_at else check_expires_at(moment, utc_now()),
-        "max_visits": check_max_visits,
-        "place_id": check_place_id,
-    }
-    return {name: checks[name](value) if name in checks else value for name, value in wanted.items()}
+    said = {name: value for name, value in msgspec.structs.asdict(changes).items() if value is not UNSET}
+    wanted = with_defaults(said)
+    # What stays was checked when it came, and a target that stays may be a page of our own.
+    news = {name: value for name, value in wanted.items() if value != getattr(link, name)}
+    if "target" in news:
+        news["target"] = rules.check(news["target"])
+    return wanted | check_terms(news, utc_now())
 
 
 async def _change(

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from waypost.kernel.clock import to_text
-from waypost.sharing.links.document import LinkDocument
+from waypost.sharing.links.link import LinkDocument
 
 FileFormat = Literal["csv", "ndjson"]
 COLUMNS = tuple(name for name in LinkDocument.__struct_fields__ if name not in {"owner", "edit_token"})

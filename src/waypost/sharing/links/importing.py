@@ -47,7 +47,7 @@ _LONGEST_NUMBER = 18
 _NO = frozenset({"none", "", "0", "false", "no", "off"})
 
 
-class Line(msgspec.Struct, frozen=True):
+class ImportLine(msgspec.Struct, frozen=True):
     """A line of the file, or an entry of a list in JSON, from 1 on: a draft, or what is wrong with it.
 
     A link with several names is several of them with the same number. `created_at` is when it was made there, where
@@ -61,7 +61,7 @@ class Line(msgspec.Struct, frozen=True):
     created_at: datetime | None = None
 
 
-def read_export(text: str, now: datetime) -> tuple[Origin, Iterator[Line]]:
+def read_export(text: str, now: datetime) -> tuple[Origin, Iterator[ImportLine]]:
     """Which kind of file it is, and its lines. Raises BadImport when it cannot be told."""
     rows = read_rows(text)
     before: list[Numbered] = []
@@ -75,17 +75,17 @@ def read_export(text: str, now: datetime) -> tuple[Origin, Iterator[Line]]:
     )
 
 
-def _lines(numbered: Numbered, origin: Origin, now: datetime) -> Iterator[Line]:
+def _lines(numbered: Numbered, origin: Origin, now: datetime) -> Iterator[ImportLine]:
     number, row = numbered
     if isinstance(row, BadImport):
-        yield Line(number, error=row)
+        yield ImportLine(number, error=row)
         return
     for phrase in _phrases(row, origin):
         try:
             draft, created_at = _to_draft(row, phrase, origin, now), _moment(_first(row, _BEGINNINGS))
-            yield Line(number, phrase, draft, created_at=created_at)
+            yield ImportLine(number, phrase, draft, created_at=created_at)
         except BadImport as error:
-            yield Line(number, phrase, error=error)
+            yield ImportLine(number, phrase, error=error)
 
 
 def _origin(row: Row) -> Origin:

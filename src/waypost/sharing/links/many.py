@@ -9,7 +9,7 @@ import msgspec
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import Conflict, TerminalError, WaypostError
 from waypost.sharing.links.author import DRAWS, Author, NoPhraseFree
-from waypost.sharing.links.draft import Draft, Made, prepare, repeated
+from waypost.sharing.links.draft import Draft, MadeLink, prepare, repeated
 from waypost.sharing.links.link import Link, PhraseTaken
 from waypost.sharing.links.passwords import hash_in_thread
 from waypost.sharing.links.terms import LinkInvalid, check_password
@@ -23,7 +23,7 @@ _AT_A_STRETCH = 25
 
 # What was wanted, or why that could not be understood.
 Wish = Draft | WaypostError
-Outcome = Made | WaypostError
+Outcome = MadeLink | WaypostError
 Thing = TypeVar("Thing")
 
 
@@ -86,7 +86,7 @@ class _Batch:
             await self._author.pause(attempt)
         why = NotKept() if self._is_lost else NoPhraseFree()
         settled = dict.fromkeys(self._waiting, why) | self._settled
-        LINKS_CREATED.inc(sum(isinstance(each, Made) and each.how == "new" for each in settled.values()))
+        LINKS_CREATED.inc(sum(isinstance(each, MadeLink) and each.how == "new" for each in settled.values()))
         return [settled[number] if number in settled else _like(settled[self._like[number]]) for number in range(count)]
 
     async def _prepare(self) -> None:
@@ -102,7 +102,7 @@ class _Batch:
                 if draft.may_be_reused and (first := firsts.setdefault(same, number)) != number:
                     self._like[number] = first
                 elif found := await self._author.reusable(draft, blank):
-                    self._settle(number, Made(found, "reused"))
+                    self._settle(number, MadeLink(found, "reused"))
                 else:
                     self._waiting[number] = blank
             except TerminalError as error:
@@ -138,7 +138,7 @@ class _Batch:
         are_kept = not self._atomic or not any(obstacles)
         async for (number, link), obstacle in with_pauses(zip(links.items(), obstacles, strict=False)):
             if obstacle is None and are_kept:
-                self._settle(number, Made(link, "new"))
+                self._settle(number, MadeLink(link, "new"))
             elif obstacle is not None and obstacle.id == link.id:
                 self._settle(number, _repeated(self._drafts[number], obstacle))
             elif obstacle is not None and link.language is None:
@@ -177,4 +177,4 @@ def _repeated(draft: Draft, link: Link) -> Outcome:
 
 
 def _like(outcome: Outcome) -> Outcome:
-    return Made(outcome.link, "reused") if isinstance(outcome, Made) else outcome
+    return MadeLink(outcome.link, "reused") if isinstance(outcome, MadeLink) else outcome

@@ -11,7 +11,7 @@ from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import AskedWrongly, TerminalError, WaypostError
 from waypost.sharing.links.author import DRAWS, Author, NoPhraseFree
 from waypost.sharing.links.draft import Draft, prepare
-from waypost.sharing.links.importing import Line
+from waypost.sharing.links.importing import ImportLine
 from waypost.sharing.links.link import Link, PhraseTaken
 from waypost.sharing.links.passwords import hash_in_thread
 from waypost.sharing.links.targets import place_page
@@ -22,7 +22,7 @@ from waypost.sharing.phrases.vocabulary import Vocabularies
 _AT_A_TIME = 1000
 
 
-class Refused(msgspec.Struct, frozen=True):
+class RefusedLine(msgspec.Struct, frozen=True):
     """A line that became no link."""
 
     line: int
@@ -32,23 +32,23 @@ class Refused(msgspec.Struct, frozen=True):
     parameter: str | None = None
 
 
-class Report(msgspec.Struct):
+class LinkImportReport(msgspec.Struct):
     """`there` are links that lead from the same phrase to the same target already."""
 
     read: int = 0
     made: int = 0
     there: int = 0
-    refused: list[Refused] = msgspec.field(default_factory=list)
+    refused: list[RefusedLine] = msgspec.field(default_factory=list)
 
 
 async def import_links(
     author: Author,
     vocabularies: Vocabularies,
-    lines: Iterable[Line],
+    lines: Iterable[ImportLine],
     on_progress: Callable[[int], None],
     *,
     dry_run: bool,
-) -> Report:
+) -> LinkImportReport:
     """`on_progress` hears how many lines were read so far."""
     mover = Mover(author, vocabularies, LOCAL.name, utc_now(), dry_run=dry_run)
     await mover.move(_told(lines, on_progress))
@@ -65,9 +65,9 @@ class Mover:
         self._now = now
         self._dry_run = dry_run
         self._seen: dict[str, Link] = {}
-        self.report = Report()
+        self.report = LinkImportReport()
 
-    async def move(self, lines: Iterable[Line]) -> None:
+    async def move(self, lines: Iterable[ImportLine]) -> None:
         """Some at a time, each time in one transaction."""
         waiting = iter(lines)
         while batch := list(islice(waiting, _AT_A_TIME)):
@@ -75,7 +75,7 @@ class Mover:
             links = [(line.number, link) for line in batch if (link := await self._prepare(line))]
             await (self._try(links) if self._dry_run else self._keep(links))
 
-    async def _prepare(self, line: Line) -> Link | None:
+    async def _prepare(self, line: ImportLine) -> Link | None:
         draft = line.draft
         if draft is None:
             self._refuse(line.number, line.phrase, line.error or NoPhraseFree())
@@ -147,10 +147,10 @@ class Mover:
 
     def _refuse(self, number: int, phrase: str | None, error: WaypostError) -> None:
         parameter = error.parameter if isinstance(error, AskedWrongly) else None
-        self.report.refused.append(Refused(number, phrase, error.slug, str(error), parameter))
+        self.report.refused.append(RefusedLine(number, phrase, error.slug, str(error), parameter))
 
 
-def _told(lines: Iterable[Line], on_progress: Callable[[int], None]) -> Iterator[Line]:
+def _told(lines: Iterable[ImportLine], on_progress: Callable[[int], None]) -> Iterator[ImportLine]:
     for count, line in enumerate(lines, 1):
         on_progress(count)
         yield line

@@ -8,14 +8,14 @@ from waypost.access.caller import LOCAL
 from waypost.kernel.clock import utc_now
 from waypost.sharing.links import editing
 from waypost.sharing.links.author import Author
-from waypost.sharing.links.document import LinkDocument, show_links
+from waypost.sharing.links.document import show_links
 from waypost.sharing.links.draft import Draft
-from waypost.sharing.links.link import Link, UnknownLink
+from waypost.sharing.links.link import Changes, Link, LinkDocument, UnknownLink
 from waypost.sharing.links.store import LinkStore, Position, Wanted
 from waypost.sharing.links.targets import TargetRules
 from waypost.sharing.phrases.matching import is_phrase, phrase_in
 from waypost.sharing.visits.document import StatisticsDocument, show_statistics
-from waypost.sharing.visits.statistics import Asked, count_visits
+from waypost.sharing.visits.statistics import StatisticsQuestion, count_visits
 from waypost.sharing.visits.store import VisitStore
 
 _AT_A_TIME = 1000
@@ -36,7 +36,7 @@ class LinkOperations:
     async def show(self, phrase: str) -> LinkDocument:
         return await self._show(await self._find(phrase))
 
-    async def edit(self, rules: TargetRules, phrase: str, changes: editing.Changes) -> LinkDocument:
+    async def edit(self, rules: TargetRules, phrase: str, changes: Changes) -> LinkDocument:
         link = await self._find(phrase)
         return await self._show(await editing.edit(self._links, rules, link, changes, LOCAL.name))
 
@@ -45,9 +45,9 @@ class LinkOperations:
         return await self._show(await editing.delete(self._links, link, LOCAL.name))
 
     async def statistics(self, phrase: str, **asked: Any) -> StatisticsDocument:
-        """`asked` is what `Asked` takes, but for what only the link and the clock know."""
+        """`asked` is what `StatisticsQuestion` takes, but for what only the link and the clock know."""
         link = await self._find(phrase)
-        whole = Asked(created_at=link.created_at, now=utc_now(), **asked)
+        whole = StatisticsQuestion(created_at=link.created_at, now=utc_now(), **asked)
         return show_statistics(link.phrase, whole, await count_visits(self._visits, link.id, whole))
 
     async def list(self, wanted: Wanted, limit: int) -> Sequence[LinkDocument]:

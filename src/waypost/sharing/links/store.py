@@ -46,7 +46,7 @@ class Position(msgspec.Struct, frozen=True):
     id: str
 
 
-class Listed(msgspec.Struct, frozen=True):
+class LinkPage(msgspec.Struct, frozen=True):
     """A page of links. There may be more behind `next`, also when the page is not full; None is for the end."""
 
     links: Sequence[Link]
@@ -92,7 +92,7 @@ class LinkStore(Protocol):
         """
         ...
 
-    async def page(self, wanted: Wanted, after: Position | None, limit: int) -> Listed:
+    async def page(self, wanted: Wanted, after: Position | None, limit: int) -> LinkPage:
         """Links that are not deleted, newest first. A text is looked for in a bounded number of links at a time."""
         ...
 

@@ -9,8 +9,8 @@ from urllib.parse import SplitResult, quote, urlsplit
 from waypost.kernel.errors import AskedWrongly
 from waypost.sharing.links.hosts import Address, BadHost, is_below, is_public, read_host
 from waypost.sharing.links.settings import SharingSettings
+from waypost.sharing.links.terms import LONGEST_TARGET
 
-LONGEST = 2048
 # Where a place's own page is. Such a target has no host, so that it leads to the same site wherever that is found.
 PLACES = "/collections/places/items"
 _WEB = ("http", "https")
@@ -105,8 +105,8 @@ _KEPT = "%/:?#[]@!$&'()*+,;=-._~"
 
 
 def _refuse_letters(target: str) -> None:
-    if len(target) > LONGEST:
-        raise TargetRefused(f"the target is longer than {LONGEST} characters")
+    if len(target) > LONGEST_TARGET:
+        raise TargetRefused(f"the target is longer than {LONGEST_TARGET} characters")
     if not target.isprintable() or any(letter.isspace() for letter in target):
         raise TargetRefused("the target has spaces or control characters in it; percent-encode them")
     if "\\" in target:
@@ -147,8 +147,10 @@ def _to_ascii(parts: SplitResult, host: str | Address) -> str:
 
 
 def _bounded(target: str) -> str:
-    if len(target) > LONGEST:
-        raise TargetRefused(f"the target is longer than {LONGEST} characters once its letters are percent-encoded")
+    if len(target) > LONGEST_TARGET:
+        raise TargetRefused(
+            f"the target is longer than {LONGEST_TARGET} characters once its letters are percent-encoded"
+        )
     return target
 
 

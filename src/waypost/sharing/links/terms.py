@@ -1,13 +1,15 @@
 """What may be said about a link beside its target and its phrase, and within which bounds."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from typing import Any
 
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.moments import in_utc
 from waypost.kernel.text import is_text
 
+LONGEST_TARGET = 2048
 LONGEST_TITLE = 200
 MOST_TAGS = 20
 LONGEST_TAG = 40
@@ -82,6 +84,18 @@ def check_place_id(text: str | None) -> str | None:
     if text is not None and not (1 <= len(text) <= LONGEST_PLACE_ID and text.isascii() and text.isprintable()):
         raise LinkInvalid("this is not the id of a place", parameter="place_id")
     return text
+
+
+def check_terms(said: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """What was said about a link, by name, as it is kept. Raises LinkInvalid."""
+    checks: dict[str, Callable[[Any], Any]] = {
+        "title": check_title,
+        "tags": check_tags,
+        "expires_at": lambda moment: check_expires_at(moment, now),
+        "max_visits": check_max_visits,
+        "place_id": check_place_id,
+    }
+    return {name: checks[name](value) if name in checks else value for name, value in said.items()}
 
 
 def _refuse_letters(text: str, parameter: str) -> None:

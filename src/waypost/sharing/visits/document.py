@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from waypost.sharing.visits.statistics import Asked, Statistics, Value
+from waypost.sharing.visits.statistics import Statistics, StatisticsQuestion, Value
 from waypost.sharing.visits.store import Bucket, Step
 
 Count = Annotated[int, Meta(ge=0)]
@@ -40,7 +40,7 @@ class StatisticsDocument(msgspec.Struct, frozen=True, kw_only=True, rename={"sta
     countries: Sequence[Value]
 
 
-def show_statistics(phrase: str, asked: Asked, counted: Statistics) -> StatisticsDocument:
+def show_statistics(phrase: str, asked: StatisticsQuestion, counted: Statistics) -> StatisticsDocument:
     same = {name: getattr(counted, name) for name in Statistics.__struct_fields__ if name != "buckets"}
     return StatisticsDocument(
         phrase=phrase,

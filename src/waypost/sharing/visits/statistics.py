@@ -26,7 +26,7 @@ class ZoneRefused(AskedWrongly):
     slug = "zone-refused"
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class StatisticsQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """`created_at` is the link's: before that there is nothing to count. `limit` is for values of each dimension."""
 
     created_at: datetime
@@ -65,7 +65,7 @@ class Statistics(msgspec.Struct, frozen=True, kw_only=True):
     countries: Sequence[Value]
 
 
-async def count_visits(store: VisitStore, link_id: str, asked: Asked) -> Statistics:
+async def count_visits(store: VisitStore, link_id: str, asked: StatisticsQuestion) -> Statistics:
     """Raises SpanTooLong and ZoneRefused."""
     _refuse_long(asked)
     in_days = asked.step == "day" and asked.zone is not UTC
@@ -90,7 +90,7 @@ async def count_visits(store: VisitStore, link_id: str, asked: Asked) -> Statist
     )
 
 
-def _refuse_long(asked: Asked) -> None:
+def _refuse_long(asked: StatisticsQuestion) -> None:
     start = max(asked.start or asked.created_at, asked.created_at)
     if asked.step == "hour" and min(asked.span.end or asked.now, asked.now) - start > _LONGEST_BY_HOUR:
         raise SpanTooLong(
@@ -99,7 +99,7 @@ def _refuse_long(asked: Asked) -> None:
         )
 
 
-def _refuse_odd_hours(asked: Asked, buckets: Iterable[Bucket]) -> None:
+def _refuse_odd_hours(asked: StatisticsQuestion, buckets: Iterable[Bucket]) -> None:
     if asked.zone is UTC:
         return
     for moment in (asked.start or asked.created_at, asked.span.end or asked.now, *(bucket.at for bucket in buckets)):

@@ -21,7 +21,7 @@ _PLAIN = re.compile(rb"[A-Za-z0-9_-]+")
 _SAFE = "%/:?#[]@!$&'()*+,;=-._~"
 
 
-class Known:
+class CachedLink:
     """A link, and what leads to its target; found by one spelling of its phrase."""
 
     __slots__ = ("ends", "is_quick", "is_used_up", "link", "link_id", "tail")
@@ -72,11 +72,13 @@ class LinkCache:
         self._public_url = public_url.rstrip("/")
         self._settings = settings
         lifetimes = Lifetimes(settings.fresh, settings.kept, settings.unknown)
-        self._cache: Cache[bytes, Known] = MemoryCache[bytes, Known](self._load, lifetimes, most=settings.most)
+        self._cache: Cache[bytes, CachedLink] = MemoryCache[bytes, CachedLink](
+            self._load, lifetimes, most=settings.most
+        )
         # Called for each redirect: one call less.
         self.hit = self._cache.hit
 
-    async def find(self, phrase: str) -> Known | None:
+    async def find(self, phrase: str) -> CachedLink | None:
         """The link with this phrase, if any, whatever became of it."""
         return await self._cache.get(phrase.encode()) if is_phrase(phrase) else None
 
@@ -84,7 +86,7 @@ class LinkCache:
         """To be called whenever a link was made or changed: from now on it is read again, in whatever spelling."""
         self._cache.invalidate_tag(fold_phrase(phrase))
 
-    async def _load(self, typed: Sequence[bytes]) -> list[Loaded[Known]]:
+    async def _load(self, typed: Sequence[bytes]) -> list[Loaded[CachedLink]]:
         phrases = [each.decode() for each in typed]
         found = await self._links.find_many(phrases)
         return [
@@ -92,9 +94,9 @@ class LinkCache:
             for each, phrase, link in zip(typed, phrases, found, strict=True)
         ]
 
-    def _known(self, link: Link, typed: bytes) -> Known:
+    def _known(self, link: Link, typed: bytes) -> CachedLink:
         if is_own_page(link.target):
             link = msgspec.structs.replace(link, target=self._public_url + link.target)
         elif self._blocked and is_blocked(link.target, self._blocked):
             link = msgspec.structs.replace(link, disabled=True)
-        return Known(link, typed, self._settings)
+        return CachedLink(link, typed, self._settings)

@@ -10,7 +10,7 @@ from waypost.kernel.errors import TransientError
 from waypost.telemetry.metrics import REDIRECTS
 from waypost.web.follow import pages
 from waypost.web.follow.forms import read_form
-from waypost.web.follow.link_cache import Known, redirect_head
+from waypost.web.follow.link_cache import CachedLink, redirect_head
 from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.query_forwarding import QueryTooLong, with_query
 from waypost.web.follow.visitor import address_of, read_asked
@@ -74,7 +74,7 @@ class Following:
     async def follow(self, request: Request, phrase: str) -> Response:
         """Leads to the link's target. A GET is a visit, and is written down before it is answered."""
 
-        async def lead(known: Known) -> Response:
+        async def lead(known: CachedLink) -> Response:
             if known.link.password is not None:
                 return _counted("protected", pages.password_form(known.link))
             return await self._lead(request, known, self._parts.settings.status)
@@ -85,7 +85,7 @@ class Following:
         """Leads to the target of a protected link, for whoever sends its password as the page does."""
         form = await read_form(request, self._parts)
 
-        async def lead(known: Known) -> Response:
+        async def lead(known: CachedLink) -> Response:
             link, password = known.link, form.get("password", "")[: pages.LONGEST_PASSWORD]
             if link.password is not None and not await self._parts.door.opens(link.id, link.password, password):
                 return _counted("refused", pages.password_form(link, status=403, wrong="That is not it."))
@@ -93,7 +93,7 @@ class Following:
 
         return await self._with_link(phrase, lead)
 
-    async def _with_link(self, phrase: str, lead: Callable[[Known], Awaitable[Response]]) -> Response:
+    async def _with_link(self, phrase: str, lead: Callable[[CachedLink], Awaitable[Response]]) -> Response:
         try:
             known = await self._parts.cache.find(phrase)
             if known is None:
@@ -108,7 +108,7 @@ class Following:
         except TransientError:
             return _counted("away", pages.away())
 
-    async def _lead(self, request: Request, known: Known, status: int) -> Response:
+    async def _lead(self, request: Request, known: CachedLink, status: int) -> Response:
         parts, link = self._parts, known.link
         asked, head = read_asked(request.scope["headers"]), self._head(request, known)
         counts = request.method != "HEAD" and not asked.shown.is_preview
@@ -123,7 +123,7 @@ class Following:
             parts.record(parts.observer.visit(link.id, utc_now(), address, asked.shown))
         return _counted("followed" if counts else "preview", _Redirected(status, head))
 
-    def _head(self, request: Request, known: Known) -> Head:
+    def _head(self, request: Request, known: CachedLink) -> Head:
         link, query = known.link, request.scope["query_string"]
         target = with_query(link.target, query) if link.forward_query and query else link.target
         return redirect_head(link, target, self._parts.settings)

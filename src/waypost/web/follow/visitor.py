@@ -9,17 +9,17 @@ from waypost.web.http.heads import Header
 from waypost.web.http.proxies import Proxies, by_name
 
 
-class Asked(NamedTuple):
+class VisitorHeaders(NamedTuple):
     """The headers of a request, and what they show of whoever sent it."""
 
     headers: dict[bytes, bytes]
     shown: Shown
 
 
-def read_asked(headers: list[Header]) -> Asked:
+def read_asked(headers: list[Header]) -> VisitorHeaders:
     found = by_name(headers)
-    return Asked(found, read_headers(found))
+    return VisitorHeaders(found, read_headers(found))
 
 
-def address_of(request: Request, asked: Asked, proxies: Proxies) -> str:
+def address_of(request: Request, asked: VisitorHeaders, proxies: Proxies) -> str:
     return proxies.client(request.client.host if request.client else "", asked.headers)

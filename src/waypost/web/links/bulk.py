@@ -8,15 +8,16 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from waypost.kernel.errors import AskedWrongly, WaypostError
-from waypost.sharing.links.document import LinkDocument, show_link
-from waypost.sharing.links.draft import Made
+from waypost.sharing.links.document import show_link
+from waypost.sharing.links.draft import Draft, MadeLink
+from waypost.sharing.links.link import LinkDocument, NewLink
 from waypost.sharing.links.many import MOST_AT_ONCE, NotKept, Outcome, Wish, make_many, with_pauses
 from waypost.telemetry.logs import get_logger
 from waypost.web.http.bounded_work import BoundedWork
 from waypost.web.http.bounds import BodyRefused, read_body
 from waypost.web.http.guard import Asker, WriteGuard, check_content_type
 from waypost.web.http.problems import problem
-from waypost.web.links.bodies import NewLink, read_new_link
+from waypost.web.links.bodies import read_new_link
 from waypost.web.links.creating import read_idempotency_key, refuse_loop
 from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import IDEMPOTENCY_KEY, NDJSON, SECURITY, refuses, schema_of
@@ -144,7 +145,7 @@ class _Bulk:
         except WaypostError as error:
             return number, error
         key = None if self._key is None else f"{self._key}\n{number}"
-        return number, wanted.draft(self._asker.caller.owner, key)
+        return number, Draft.of(wanted, self._asker.caller.owner, key)
 
     async def one_by_one(self, lines: Sequence[Line]) -> AsyncIterator[bytes]:
         for start in range(0, len(lines), _AT_A_TIME):
@@ -182,7 +183,7 @@ class _Bulk:
         return await make_many(self._parts.author, wishes, self._asker.caller.name, atomic=atomic)
 
     async def _answer(self, lines: Sequence[Line], outcomes: Sequence[Outcome]) -> bytes:
-        made = [outcome for outcome in outcomes if isinstance(outcome, Made)]
+        made = [outcome for outcome in outcomes if isinstance(outcome, MadeLink)]
         async for each in with_pauses(made):
             self._parts.cache.invalidate(each.link.phrase)
         # Nobody has followed a new one yet.

@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 from fastapi import Request
 
 from waypost.access.caller import ANONYMOUS
-from waypost.sharing.links.draft import Draft, Made
+from waypost.sharing.links.draft import Draft, MadeLink
 from waypost.sharing.links.hosts import read_host
+from waypost.sharing.links.link import NewLink
 from waypost.sharing.links.terms import LinkInvalid
 from waypost.web.follow.visitor import address_of, read_asked
 from waypost.web.http.guard import Asker
-from waypost.web.links.bodies import NewLink
 from waypost.web.links.parts import LinkParts
 from waypost.web.places.parameters import BadParameter
 
@@ -29,7 +29,7 @@ def draft_of(parts: LinkParts, request: Request, asker: Asker, wanted: NewLink) 
     refuse_loop(parts, request, wanted.target)
     if wanted.reuse and asker.caller == ANONYMOUS:
         raise LinkInvalid("links that are made without a key are nobody's: leave reuse out", parameter="reuse")
-    return wanted.draft(asker.caller.owner, read_idempotency_key(parts, request, asker))
+    return Draft.of(wanted, asker.caller.owner, read_idempotency_key(parts, request, asker))
 
 
 def read_idempotency_key(parts: LinkParts, request: Request, asker: Asker) -> str | None:
@@ -59,7 +59,7 @@ def refuse_loop(parts: LinkParts, request: Request, target: str) -> None:
         replace(rules, own=rules.own | {host}).check(target)
 
 
-def edit_token_of(parts: LinkParts, asker: Asker, made: Made) -> str | None:
+def edit_token_of(parts: LinkParts, asker: Asker, made: MadeLink) -> str | None:
     """For whoever has no key: what they may edit their link with. What was there for others is not theirs."""
     if asker.caller != ANONYMOUS or made.how == "reused":
         return None

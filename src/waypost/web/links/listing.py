@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 import msgspec
 from fastapi import APIRouter, Request, Response
 
-from waypost.sharing.links.document import LinkDocument, show_links
+from waypost.sharing.links.document import show_links
+from waypost.sharing.links.link import LinkDocument
 from waypost.sharing.links.store import Position, Wanted
 from waypost.sharing.links.terms import fold_tag
 from waypost.sharing.visits.spans import from_us, to_us

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request, Response
 
 from waypost.places.place import read_id
 from waypost.serving.shelf import LiveGeneration
-from waypost.sharing.links.document import LinkDocument
 from waypost.sharing.links.draft import Draft
+from waypost.sharing.links.link import LinkDocument
 from waypost.sharing.links.targets import place_page
 from waypost.web.http.guard import WriteGuard
 from waypost.web.links.creating import may_make

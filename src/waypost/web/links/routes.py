@@ -7,13 +7,13 @@ from fastapi import APIRouter, Request, Response
 
 from waypost.kernel.errors import Conflict
 from waypost.sharing.links import editing
-from waypost.sharing.links.document import LinkDocument, path_of, show_link
-from waypost.sharing.links.draft import Made
-from waypost.sharing.links.link import Link, LinkChanged
+from waypost.sharing.links.document import path_of, show_link
+from waypost.sharing.links.draft import MadeLink
+from waypost.sharing.links.link import Changes, Link, LinkChanged, LinkDocument, NewLink
 from waypost.web.http.guard import JSON, Asker, WriteGuard, check_content_type
 from waypost.web.http.routing import readable
 from waypost.web.links.authorising import find_link
-from waypost.web.links.bodies import Changes, NewLink, read_changes, read_new_link
+from waypost.web.links.bodies import read_changes, read_new_link
 from waypost.web.links.creating import draft_of, edit_token_of, may_make, refuse_loop
 from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import (
@@ -157,7 +157,7 @@ class _Links:
                 parts.links,
                 parts.author.rules,
                 link,
-                wanted.changes(),
+                wanted,
                 asker.caller.name,
                 is_admin=asker.caller.is_admin,
                 **tries,
@@ -183,7 +183,7 @@ class _Links:
         return Response(status_code=204, headers={"Cache-Control": "no-store"})
 
 
-async def answer_made(parts: LinkParts, request: Request, asker: Asker, made: Made) -> Response:
+async def answer_made(parts: LinkParts, request: Request, asker: Asker, made: MadeLink) -> Response:
     # Nobody can have followed one that is new.
     counted = {} if made.how == "new" else await parts.visits.count([made.link.id])
     answer = _answer(parts, request, made.link, counted, edit_token_of(parts, asker, made))

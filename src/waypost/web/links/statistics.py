@@ -13,7 +13,7 @@ from waypost.kernel.clock import utc_now
 from waypost.sharing.links.document import EditDocument, show_edit
 from waypost.sharing.links.link import Link
 from waypost.sharing.visits.document import StatisticsDocument, show_statistics
-from waypost.sharing.visits.statistics import Asked, count_visits
+from waypost.sharing.visits.statistics import StatisticsQuestion, count_visits
 from waypost.sharing.visits.store import Span, Step
 from waypost.sharing.visits.zones import LONGEST_ZONE, read_zone
 from waypost.web.http.guard import WriteGuard
@@ -143,9 +143,11 @@ def statistics_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     return router
 
 
-def _asked(link: Link, values: dict[str, Any]) -> Asked:
+def _asked(link: Link, values: dict[str, Any]) -> StatisticsQuestion:
     more = {name: values[name] for name in ("as_of", "step", "zone", "limit") if name in values}
-    return Asked(created_at=link.created_at, now=utc_now(), start=values.get("from"), end=values.get("to"), **more)
+    return StatisticsQuestion(
+        created_at=link.created_at, now=utc_now(), start=values.get("from"), end=values.get("to"), **more
+    )
 
 
 async def _lines(parts: LinkParts, link: Link, span: Span) -> AsyncIterator[bytes]:

@@ -15,7 +15,7 @@ from waypost.bootstrap.sharing import make_author
 from waypost.kernel.configuration import SettingError
 from waypost.kernel.errors import AskedWrongly, WaypostError
 from waypost.sharing.links.author import Author, NoPhraseFree
-from waypost.sharing.links.draft import Draft, IdempotencyKeyReused, Made
+from waypost.sharing.links.draft import Draft, IdempotencyKeyReused, MadeLink
 from waypost.sharing.links.link import Link, PhraseTaken
 from waypost.sharing.links.many import MOST_PASSWORDS, NotKept, make_many
 from waypost.sharing.links.passwords import fits_password
@@ -291,7 +291,7 @@ async def test_a_repetition_is_right_also_when_its_time_has_passed(
         monkeypatch.setattr(f"waypost.sharing.links.{module}.utc_now", lambda: LATER + timedelta(days=1))
     assert (await author.make(wish, "local")).link == first.link
     [again] = await make_many(author, [wish], "local", atomic=True)
-    assert again == Made(first.link, "repeated")
+    assert again == MadeLink(first.link, "repeated")
 
 
 async def test_of_the_same_request_many_times_at_once_one_makes_a_link(backend: Backend) -> None:
@@ -306,8 +306,8 @@ async def test_of_the_same_request_many_times_at_once_one_makes_a_link(backend: 
 # Many
 
 
-def told(outcomes: Sequence[Made | WaypostError]) -> list[str]:
-    return [each.how if isinstance(each, Made) else each.slug for each in outcomes]
+def told(outcomes: Sequence[MadeLink | WaypostError]) -> list[str]:
+    return [each.how if isinstance(each, MadeLink) else each.slug for each in outcomes]
 
 
 async def test_each_of_many_gets_an_answer_of_its_own(backend: Backend, author: Author) -> None:
@@ -326,7 +326,7 @@ async def test_each_of_many_gets_an_answer_of_its_own(backend: Backend, author: 
     refused = ["new", "target-refused", "new", "phrase-taken", "phrase-taken", "unknown-language", "new", "new"]
     assert told(outcomes) == refused
     assert len((await backend.sharing.links.page(Wanted(), None, 10)).links) == 5
-    kept = [each.link for each in outcomes if isinstance(each, Made)]
+    kept = [each.link for each in outcomes if isinstance(each, MadeLink)]
     assert [await backend.sharing.links.get(link.id) for link in kept] == kept
 
 
@@ -356,7 +356,7 @@ async def test_of_many_drawn_ones_those_that_are_taken_by_hand_are_drawn_again(
     await make(author, phrase="golden-otter-2")
     await make(author, phrase="golden-otter-4")
     outcomes = await make_many(author, [Draft(target=TARGET) for _ in range(3)], "local", atomic=atomic)
-    phrases = [each.link.phrase for each in outcomes if isinstance(each, Made)]
+    phrases = [each.link.phrase for each in outcomes if isinstance(each, MadeLink)]
     assert phrases == ["golden-otter-1", "golden-otter-5", "golden-otter-3"]
     assert len(quick) == 2
 
@@ -376,7 +376,7 @@ async def test_of_many_that_may_be_reused_those_to_the_same_target_share_a_link(
     drafts = [Draft(target=target, reuse=True) for target in (TARGET, f"{TARGET}/old", TARGET, f"{TARGET}/2")]
     outcomes = await make_many(author, drafts, "local", atomic=False)
     assert told(outcomes) == ["new", "reused", "reused", "new"]
-    links = [each.link for each in outcomes if isinstance(each, Made)]
+    links = [each.link for each in outcomes if isinstance(each, MadeLink)]
     assert links[1] == old
     assert links[0] == links[2]
 
@@ -393,4 +393,4 @@ async def test_ten_thousand_are_made_at_once(backend: Backend) -> None:
     drafts = [Draft(target=f"{TARGET}/{number}", tags=("many",)) for number in range(10_000)]
     outcomes = await make_many(author, drafts, "local", atomic=True)
     assert told(outcomes) == ["new"] * 10_000
-    assert len({each.link.phrase for each in outcomes if isinstance(each, Made)}) == 10_000
+    assert len({each.link.phrase for each in outcomes if isinstance(each, MadeLink)}) == 10_000

@@ -15,8 +15,8 @@ from waypost.access.caller import ANONYMOUS, LOCAL, Caller
 from waypost.access.keys import make_key
 from waypost.kernel.errors import AskedWrongly
 from waypost.sharing.links import rights
-from waypost.sharing.links.editing import Changes, delete, edit
-from waypost.sharing.links.link import Link, LinkChanged, UnknownLink
+from waypost.sharing.links.editing import delete, edit
+from waypost.sharing.links.link import Changes, Link, LinkChanged, UnknownLink
 from waypost.sharing.links.passwords import fits_password
 from waypost.sharing.links.rights import DisabledByAdmin, Rights, open_edit_tokens
 from waypost.sharing.links.store import LinkStore
@@ -55,10 +55,12 @@ async def test_what_is_named_changes_and_the_rest_stays(links: LinkStore) -> Non
 
 
 async def test_null_takes_away_what_was_there(links: LinkStore) -> None:
-    made = a_link(max_visits=7, password="hash", expires_at=LATER, place_id="1")
+    made = a_link(max_visits=7, password="hash", expires_at=LATER, title="party", tags=("a",))
     await links.add(made, "local")
-    changed = await change(links, made, max_visits=None, password=None, expires_at=None, place_id=None)
-    assert (changed.max_visits, changed.password, changed.expires_at, changed.place_id) == (None,) * 4
+    cleared = dict.fromkeys(("max_visits", "password", "expires_at", "title", "tags"))
+    changed = await change(links, made, **cleared)
+    assert (changed.max_visits, changed.password, changed.expires_at) == (None,) * 3
+    assert (changed.title, changed.tags) == ("", ())
 
 
 async def test_a_new_password_is_hashed(links: LinkStore) -> None:
@@ -99,7 +101,6 @@ async def test_all_who_change_different_fields_at_the_same_moment_succeed(links:
         {"max_visits": 0},
         {"password": ""},
         {"expires_at": datetime(2020, 1, 1, tzinfo=UTC)},
-        {"place_id": ""},
     ],
 )
 async def test_a_change_is_held_to_the_same_bounds_as_a_new_link(links: LinkStore, changes: dict[str, Any]) -> None:

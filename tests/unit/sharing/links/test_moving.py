@@ -13,7 +13,7 @@ from waypost.kernel.clock import utc_now
 from waypost.sharing.links.exporting import FileFormat
 from waypost.sharing.links.exporting import export_links as export_pages
 from waypost.sharing.links.importing import read_export
-from waypost.sharing.links.moving import Report, import_links
+from waypost.sharing.links.moving import LinkImportReport, import_links
 from waypost.sharing.links.rows import BadImport, read_file
 from waypost.sharing.links.store import Wanted
 
@@ -32,7 +32,7 @@ async def links(tmp_path: Path) -> AsyncIterator[Service]:
         yield opened
 
 
-async def move(links: Service, text: str, *, dry_run: bool = False) -> Report:
+async def move(links: Service, text: str, *, dry_run: bool = False) -> LinkImportReport:
     file = links.settings.storage.folder / "links.txt"
     file.write_text(text, encoding="utf-8")
     _, lines = read_export(read_file(file), utc_now())

@@ -12,7 +12,7 @@ import pytest
 from support.asking import BASE, assert_problem
 from support.link_service import BEYOND, TARGET, Service, link_service
 from waypost.kernel.clock import utc_now
-from waypost.web.links.bodies import NewLink
+from waypost.sharing.links.link import NewLink
 
 pytestmark = pytest.mark.anyio
 

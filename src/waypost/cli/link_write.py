@@ -1,6 +1,5 @@
-"""The verbs of `waypost link` that change a link: edit, disable, enable and delete."""
+"""The verbs `waypost link create` and `waypost link edit`: what can be said about a link is an option of both."""
 
-import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -8,10 +7,68 @@ import click
 
 from waypost.cli.frame import Command, Load, json_option, print_json, with_settings
 from waypost.cli.moments import moment_ahead, read_password
+from waypost.sharing.phrases.formats import FORMATS
 
 if TYPE_CHECKING:
-    from waypost.settings import Settings
-    from waypost.sharing.links.document import LinkDocument
+    from waypost.bootstrap.stores import SharingStores
+    from waypost.sharing.links.link import LinkDocument
+
+
+@click.command(
+    "create",
+    cls=Command,
+    examples=(
+        "waypost link create https://example.org/a/long/page",
+        "waypost link create https://example.org --phrase summer-party --expires 30d",
+        "waypost link create https://example.org --language pl --theme animals --tag zoo",
+    ),
+)
+@click.argument("target")
+@click.option("--phrase", help="Use this phrase instead of drawing one.")
+@click.option("--language", help="Draw the phrase in this language.")
+@click.option("--theme", help="Draw the phrase from this theme.")
+@click.option("--format", type=click.Choice(FORMATS), help="How the phrase is written.")
+@click.option("--title", default="", help="What you call it.")
+@click.option("--tag", "tags", multiple=True, help="To list links by; may be repeated.")
+@click.option(
+    "--expires",
+    "expires_at",
+    metavar="WHEN",
+    callback=moment_ahead,
+    help="When it ends: a moment, or a time such as 7d.",
+)
+@click.option("--max-visits", type=int, help="It leads there so many times, and no more.")
+@click.option("--password-stdin", is_flag=True, help="Protect it with the password on the standard input.")
+@click.option("--forward-query", is_flag=True, help="Pass the visitor's query on to the target.")
+@click.option("--reuse", is_flag=True, help="Print the link to the same target that is there already, if there is.")
+@json_option
+@with_settings
+def create(
+    load: Load,
+    *,
+    expires_at: datetime | None,
+    password_stdin: bool,
+    as_json: bool,
+    **wish: Any,
+) -> None:
+    """Make a link to TARGET and print it."""
+    from waypost.bootstrap.sharing import link_operations, make_author
+    from waypost.cli.stores import with_links
+    from waypost.sharing.links.draft import Draft
+
+    password = read_password() if password_stdin else None
+    draft = Draft(expires_at=expires_at, password=password, **wish)
+    settings = load()
+
+    async def make(stores: "SharingStores") -> "LinkDocument":
+        author = make_author(settings, stores, block=1)
+        return await (await link_operations(settings, stores)).create(author, draft)
+
+    link = with_links(settings, make, must_exist=False)
+    if as_json:
+        print_json(link)
+    else:
+        click.echo(link.url)
 
 
 @click.command(
@@ -54,6 +111,8 @@ def edit(
     **given: Any,
 ) -> None:
     """Change the link with this PHRASE; what you do not name stays as it is. The phrase itself never changes."""
+    from waypost.cli.link_operations import change_link
+
     _refuse_both("--tag", "--no-tags", both=bool(tags) and no_tags)
     _refuse_both("--expires", "--no-expires", both=expires_at is not None and no_expires)
     _refuse_both("--password-stdin", "--no-password", both=password_stdin and no_password)
@@ -65,66 +124,11 @@ def edit(
     wanted |= {"password": read_password() if password_stdin else None} if password_stdin or no_password else {}
     if not wanted:
         raise click.UsageError("say what to change")
-    link = _change(load(), phrase, **wanted)
-    _tell(link, f"{link.url} leads to {link.target}", as_json=as_json)
-
-
-@click.command("disable", cls=Command, examples=("waypost link disable summer-party",))
-@click.argument("phrase")
-@json_option
-@with_settings
-def disable(load: Load, phrase: str, *, as_json: bool) -> None:
-    """Let a link lead nowhere, until it is enabled again."""
-    link = _change(load(), phrase, disabled=True)
-    _tell(link, f"{link.url} leads nowhere any more", as_json=as_json)
-
-
-@click.command("enable", cls=Command, examples=("waypost link enable summer-party",))
-@click.argument("phrase")
-@json_option
-@with_settings
-def enable(load: Load, phrase: str, *, as_json: bool) -> None:
-    """Let a disabled link lead to its target again."""
-    link = _change(load(), phrase, disabled=False)
-    _tell(link, f"{link.url} leads to {link.target}", as_json=as_json)
-
-
-@click.command("delete", cls=Command, examples=("waypost link delete summer-party --yes",))
-@click.argument("phrase")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
-@with_settings
-def delete(load: Load, phrase: str, *, yes: bool, as_json: bool) -> None:
-    """Delete a link for good. Its phrase leads nowhere from then on, and is never given out again."""
-    from waypost.cli.link_operations import with_operations
-
-    settings = load()
-    if not yes:
-        if not sys.stdin.isatty():
-            raise click.UsageError("there is nobody here to ask: say --yes")
-        link = with_operations(settings, lambda links: links.show(phrase))
-        click.confirm(f"Delete {link.url}, which leads to {link.target}?", abort=True, err=True)
-    link = with_operations(settings, lambda links: links.delete(phrase))
+    link = change_link(load(), phrase, **wanted)
     if as_json:
         print_json(link)
     else:
-        click.echo(f"deleted {link.phrase}")
-
-
-def _change(settings: "Settings", phrase: str, **wanted: Any) -> "LinkDocument":
-    from waypost.bootstrap.sharing import target_rules
-    from waypost.cli.link_operations import with_operations
-    from waypost.sharing.links.editing import Changes
-
-    changes = Changes(**wanted)
-    return with_operations(settings, lambda links: links.edit(target_rules(settings), phrase, changes))
-
-
-def _tell(link: "LinkDocument", text: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(link)
-    else:
-        click.echo(text)
+        click.echo(f"{link.url} leads to {link.target}")
 
 
 def _refuse_both(one: str, other: str, *, both: bool) -> None:

@@ -14,9 +14,9 @@ from waypost.adapters.redis.client import RedisClient
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import StoreTrouble
 from waypost.scaling.ratelimit.account import Rules
-from waypost.scaling.ratelimit.budget import BudgetExhausted
+from waypost.scaling.ratelimit.budget import BudgetExhausted, WhenAway
 from waypost.scaling.ratelimit.limits import Spacing, parse_limits
-from waypost.scaling.ratelimit.shared import SharedBudget, WhenAway
+from waypost.scaling.ratelimit.shared import SharedBudget
 
 pytestmark = pytest.mark.anyio
 

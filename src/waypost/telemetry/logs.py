@@ -2,19 +2,31 @@
 
 import logging
 import sys
-from typing import Any, TextIO, cast
-
-import structlog
-from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from waypost.kernel.configuration import redact_url
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
 
 # What may carry a key or a password never reaches a log, whoever logs it.
 _SECRET_WORDS = ("key", "password", "secret", "token", "authorization", "cookie")
 
 
-def get_logger(room: str) -> FilteringBoundLogger:
-    return cast("FilteringBoundLogger", structlog.get_logger(room=room))
+def get_logger(room: str) -> "FilteringBoundLogger":
+    return cast("FilteringBoundLogger", _Logger(room))
+
+
+class _Logger:
+    """Every module has one, and most commands end without a line in the log: structlog is loaded with the first."""
+
+    def __init__(self, room: str) -> None:
+        self._room = room
+
+    def __getattr__(self, name: str) -> Any:
+        import structlog  # noqa: PLC0415 - as said above
+
+        return getattr(structlog.get_logger(room=self._room), name)
 
 
 class _Stderr:
@@ -28,6 +40,8 @@ class _Stderr:
 
 
 def configure_logs(level: str) -> None:
+    import structlog  # noqa: PLC0415 - it brings its own colours and tracebacks, which `--help` has no use for
+
     stream = cast("TextIO", _Stderr())
     pretty = sys.stderr.isatty()
     shared: list[Any] = [
@@ -64,7 +78,7 @@ def parse_level(text: str) -> str:
     return text.lower()
 
 
-def _redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+def _redact(_logger: "WrappedLogger", _method: str, event: "EventDict") -> "EventDict":
     return cast("EventDict", _redacted(event))
 
 

@@ -1,12 +1,15 @@
 """The budget: one allowance of requests for one provider key, shared by all who ask."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
 from waypost.kernel.errors import NotNow
 from waypost.scaling.ratelimit.account import Account, Answered, Asked, Known, Rules
+
+# While the store is away: wait for it; take this process's part of the rate; or go as if there were no limit.
+WhenAway = Literal["closed", "share", "open"]
 
 
 class BudgetExhausted(NotNow):

@@ -5,7 +5,7 @@ import random
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import monotonic
@@ -13,16 +13,13 @@ from waypost.kernel.errors import StoreTrouble
 from waypost.kernel.ids import new_id
 from waypost.kernel.tasks import end
 from waypost.scaling.ratelimit.account import Rules
-from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, BudgetStore, Look, ProviderPauses
+from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, BudgetStore, Look, ProviderPauses, WhenAway
 from waypost.scaling.ratelimit.gate import Gate, Ticket
 from waypost.scaling.ratelimit.share import Share
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import BUDGET_PACE, BUDGET_PENALTIES, BUDGET_WAIT_SECONDS, BUDGET_WITHOUT_STORE
 
 log = get_logger("budget")
-
-# While the store is away: wait for it; take this process's part of the rate; or go as if there were no limit.
-WhenAway = Literal["closed", "share", "open"]
 
 _LOOK_AGAIN_SECONDS = 1.0
 _CLOSING_SECONDS = 1.0

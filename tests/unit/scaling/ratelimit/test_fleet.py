@@ -76,6 +76,7 @@ def test_nine_tenths_are_used_while_one_of_eight_processes_is_killed_each_second
     for _ in range(3):
         fleet.at(at_random(rng), lambda: fleet.stop(rng.uniform(0.5, 5)))
     fleet.run(SECONDS)
-    assert len(fleet.went) >= 0.9 * capacity(fleet, rate), f"to repeat it: SEED={seed}"
+    # A slow rate has some hundred turns in this time, of which a handful more or less is chance.
+    assert len(fleet.went) >= 0.9 * capacity(fleet, rate) - 5, f"to repeat it: SEED={seed}"
     assert_within(rate, fleet)
     assert longest_overtaking(fleet) < 2, f"to repeat it: SEED={seed}"

@@ -50,13 +50,16 @@ def assert_within(rate: int, fleet: Fleet) -> None:
         assert last - first + 1 <= math.floor(length * rate) + 1 + 1e-6
 
 
-def longest_overtaking(fleet: Fleet) -> float:
-    """By how many seconds somebody came later and still went before a caller that was there all the time."""
-    longest, earliest = 0, START + SECONDS * SECOND
-    for _, turn in reversed(fleet.went):
-        longest = max(longest, turn.came - earliest)
+def longest_wait_after_a_later_one(fleet: Fleet) -> float:
+    """For how many seconds, without those of a penalty, somebody who was there all the time waited after another one
+    had gone who stood behind it.
+    """
+    longest, first = 0, START + SECONDS * SECOND
+    for at, turn in sorted(fleet.went, key=lambda went: -went[1].number):
         if not turn.process.stopped_until:
-            earliest = min(earliest, turn.came)
+            paused = sum(max(0, min(at, over) - max(first, refused)) for refused, over in fleet.penalties)
+            longest = max(longest, at - first - paused)
+        first = min(first, at)
     return longest / SECOND
 
 
@@ -64,10 +67,7 @@ def at_random(rng: random.Random) -> int:
     return START + rng.randrange(2 * SECOND, SECONDS * SECOND // 2)
 
 
-@pytest.mark.parametrize("rate", [10, 40, 100])
-@pytest.mark.parametrize("number", range(SEEDS))
-def test_nine_tenths_are_used_while_one_of_eight_processes_is_killed_each_second(rate: int, number: int) -> None:
-    seed = int(os.environ.get("SEED", random.randrange(10**9))) + number
+def play(rate: int, seed: int) -> Fleet:
     rng = random.Random(seed)
     fleet = make_fleet(rate, rng)
     kill_one_each_second(fleet, rng)
@@ -76,7 +76,19 @@ def test_nine_tenths_are_used_while_one_of_eight_processes_is_killed_each_second
     for _ in range(3):
         fleet.at(at_random(rng), lambda: fleet.stop(rng.uniform(0.5, 5)))
     fleet.run(SECONDS)
-    # A slow rate has some hundred turns in this time, of which a handful more or less is chance.
-    assert len(fleet.went) >= 0.9 * capacity(fleet, rate) - 5, f"to repeat it: SEED={seed}"
-    assert_within(rate, fleet)
-    assert longest_overtaking(fleet) < 2, f"to repeat it: SEED={seed}"
+    return fleet
+
+
+@pytest.mark.parametrize("rate", [10, 40, 100])
+def test_nine_tenths_are_used_while_one_of_eight_processes_is_killed_each_second(rate: int) -> None:
+    first = int(os.environ.get("SEED", random.randrange(10**9)))
+    went, could = 0, 0.0
+    for seed in range(first, first + SEEDS):
+        fleet = play(rate, seed)
+        repeat = f"to repeat it: SEED={seed} SEEDS=1"
+        assert_within(rate, fleet)
+        assert longest_wait_after_a_later_one(fleet) < 2, repeat
+        # A kill may hit a process that was granted several turns; of ten a second, two are a fifth.
+        assert len(fleet.went) >= 0.8 * capacity(fleet, rate), repeat
+        went, could = went + len(fleet.went), could + capacity(fleet, rate)
+    assert went >= 0.9 * could, f"to repeat it: SEED={first} SEEDS={SEEDS}"

@@ -65,9 +65,9 @@ class Speller:
         if plain:
             spellings.append(f"{plain}{'0' * zeros}e{power + moved}")
         if -30 < power <= 40:
-            spellings.append(f"{abs(value):f}")
+            spellings.append(f"{value.copy_abs():f}")
             if power < 0:
-                spellings.append(f"{abs(value):f}{'0' * zeros}")
+                spellings.append(f"{value.copy_abs():f}{'0' * zeros}")
         return ("-" if sign else "") + str(self._draw(st.sampled_from(spellings)))
 
 

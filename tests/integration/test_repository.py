@@ -4,11 +4,14 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -18,7 +21,7 @@ BESIDE_THE_PACKAGE = {"drills", "support"}
 
 def test_make_help_lists_every_command() -> None:
     listed = subprocess.run(["make", "-C", ROOT, "help"], capture_output=True, text=True, check=True).stdout
-    for target in ("setup", "up", "test", "check", "screenshots"):
+    for target in ("setup", "up", "test", "test-unit", "flaky", "check", "screenshots"):
         assert re.search(rf"^  {target} +\S", listed, re.MULTILINE), target
 
 
@@ -78,3 +81,39 @@ def test_the_tests_of_a_module_are_found_by_its_path() -> None:
     assert [folder for folder in sorted(tested - BESIDE_THE_PACKAGE) if not (source / folder).is_dir()] == []
     alone = [test.name for test in unit.glob("test_*.py") if not (source / test.name.removeprefix("test_")).is_file()]
     assert alone == []
+
+
+def test_the_workflow_does_what_must_pass_on_every_python_that_is_promised() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
+    (job,) = workflow["jobs"].values()
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+    assert all(re.fullmatch(r"actions/[a-z-]+@v\d+\.\d+\.\d+", step["uses"]) for step in job["steps"] if "uses" in step)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    promised = {name.rpartition(" ")[2] for name in project["classifiers"] if " :: 3." in name}
+    # The newest is tried before it is promised.
+    assert promised <= set(job["strategy"]["matrix"]["python"]) == {"3.11", "3.12", "3.13", "3.14"}
+
+
+def test_what_must_pass_tells_its_slowest_tests_and_its_time() -> None:
+    run = (ROOT / ".ci" / "run").read_text()
+    assert "make check" in run
+    assert 'make test ARGS="--durations=10"' in run
+    assert "trap" in run
+
+
+@pytest.mark.parametrize(("made", "expected"), [(None, ".venv"), ("3.99", ".venv-{0}.{1}")])
+def test_a_python_of_another_version_gets_an_environment_of_its_own(
+    tmp_path: Path, made: str | None, expected: str
+) -> None:
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "which-venv", tmp_path / "tools")
+    if made:
+        python = tmp_path / ".venv" / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        python.write_text(f"#!/bin/sh\necho {made}\n")
+        python.chmod(0o755)
+    told = subprocess.run(
+        [tmp_path / "tools" / "which-venv", sys.executable], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.strip() == expected.format(*sys.version_info)
+    assert (f".venv has Python {made}" in told.stderr) == bool(made)

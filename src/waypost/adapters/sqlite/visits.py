@@ -70,21 +70,21 @@ class SqliteVisitStore:
     async def totals(self, link_id: str, span: Span) -> Counted:
         asked = cover(span)
         ranges = (asked.days, *asked.hours, *asked.moments, *map(asked.beside, asked.moments))
-        [row] = await self._fetch("totals", (link_id, *_flat(ranges)))
+        [row] = await self._fetch("totals", _numbered(link_id, *_flat(ranges)))
         return Counted(row["visits"], row["visitors"], row["bots"])
 
     async def series(self, link_id: str, span: Span, step: Step) -> Sequence[Bucket]:
         asked = cover_by(step, span)
         ranges = (asked.days, *asked.hours, *asked.moments)
         hours = [start // HOUR for start, _ in asked.moments]
-        return buckets_of(await self._fetch("series", (link_id, *_flat(ranges), *hours)), step)
+        return buckets_of(await self._fetch("series", _numbered(link_id, *_flat(ranges), *hours)), step)
 
     async def top(self, link_id: str, span: Span, dimension: str, limit: int) -> Sequence[tuple[str, int]]:
         asked, periods = cover(span), by_value(span)
         pieces = (periods.stretches, *periods.days, *periods.hours)
         ranges = (*pieces, asked.days, *asked.hours, *asked.moments)
         sql = SQL["top"].replace("{column}", COLUMN_OF[dimension])
-        arguments = (link_id, dimension, *_flat(ranges), limit)
+        arguments = _numbered(link_id, dimension, *_flat(ranges), limit)
         rows = await self._database.read(lambda c: c.execute(sql, arguments).fetchall())
         return [(row["value"], row["visits"]) for row in rows]
 
@@ -132,6 +132,11 @@ class SqliteVisitStore:
 
     async def _fetch(self, name: str, arguments: Any = ()) -> list[sqlite3.Row]:
         return await self._database.read(lambda c: c.execute(SQL[name], arguments).fetchall())
+
+
+def _numbered(*arguments: object) -> dict[str, object]:
+    """To Python, ?1 and ?2 are names, which it finds in a mapping alone."""
+    return {str(number): argument for number, argument in enumerate(arguments, 1)}
 
 
 def _count_again(tx: sqlite3.Connection, links: Sequence[str], days: Range) -> int:

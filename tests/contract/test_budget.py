@@ -127,7 +127,7 @@ async def test_nobody_waits_for_a_pause_that_is_too_long(opened: Open) -> None:
     await budget.penalise(KEY, 60)
     with pytest.raises(ProviderPauses) as pauses:
         await waiting
-    assert pauses.value.retry_in == pytest.approx(60, abs=5)
+    assert pauses.value.retry_in == pytest.approx(60 - 30 / 2, abs=5)
 
 
 async def test_a_line_is_no_pause(opened: Open) -> None:

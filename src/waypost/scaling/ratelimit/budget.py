@@ -40,7 +40,7 @@ class Budget(Protocol):
         """Return when it is this caller's turn; the time, on our monotonic clock, after which that is lost.
 
         Raises BudgetExhausted, taking nothing, if the turn is past `max_wait`, and ProviderPauses if nobody may ask
-        for longer than `max_pause`.
+        for longer than `max_pause`; half of that before the pause is over, it is time to come back.
         """
         ...
 

@@ -114,7 +114,7 @@ class SharedBudget:
             self._is_away = False
             self._shares.pop(key, None)
             if max_pause is not None and gate.penalty_left > max_pause:
-                raise _pausing(key, gate.penalty_left)
+                raise _pausing(key, gate.penalty_left, max_pause)
             match answered.verdict:
                 case "granted":
                     return await gate.its_time(ticket)
@@ -180,8 +180,11 @@ def _provider(key: str) -> str:
     return key.partition(":")[0]
 
 
-def _pausing(key: str, left: float) -> ProviderPauses:
-    return ProviderPauses(f"nobody may ask {_provider(key)} for another {left:.0f} s", retry_in=left)
+def _pausing(key: str, left: float, max_pause: float) -> ProviderPauses:
+    """It comes back a little earlier, so that somebody stands in the line when the pause is over."""
+    return ProviderPauses(
+        f"nobody may ask {_provider(key)} for another {left:.0f} s", retry_in=max(0.0, left - max_pause / 2)
+    )
 
 
 def _exhausted(key: str, over: float) -> BudgetExhausted:

@@ -1,11 +1,11 @@
-"""Making, listing and revoking keys."""
+"""Keeping, listing and revoking keys."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
 
-from waypost.access.keys import Key, Scope, UnknownKey, make_key
+from waypost.access.keys import Key, Scope, UnknownKey
 from waypost.access.store import KeyStore
 from waypost.kernel.clock import utc_now
 
@@ -21,8 +21,8 @@ class KeyView(msgspec.Struct, frozen=True, omit_defaults=True):
     token: str = ""
 
 
-async def create_key(keys: KeyStore, name: str, scopes: Iterable[str]) -> KeyView:
-    key, token = make_key(name, scopes, utc_now())
+async def keep_key(keys: KeyStore, key: Key, token: str) -> KeyView:
+    """One that was just made."""
     await keys.add(key)
     return _view(key, token)
 

@@ -35,10 +35,14 @@ group = Group(
 @with_settings
 def create(load: Load, name: str, scopes: tuple[str, ...], *, as_json: bool) -> None:
     """Make a key called NAME and print its token. This is the only time that it is shown."""
-    from waypost.access.operations import create_key
+    from waypost.access.keys import make_key
+    from waypost.access.operations import keep_key
     from waypost.cli.stores import with_links
+    from waypost.kernel.clock import utc_now
 
-    key = with_links(load(), lambda stores: create_key(stores.keys, name, scopes), must_exist=False)
+    # Before a store is made, so that a wrong name or scope leaves no folder behind.
+    made, token = make_key(name, scopes, utc_now())
+    key = with_links(load(), lambda stores: keep_key(stores.keys, made, token), must_exist=False)
     if as_json:
         print_json(key)
         return

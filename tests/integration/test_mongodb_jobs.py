@@ -16,7 +16,7 @@ from support.job_store_mongodb import age_mongodb, clean_url, open_database
 from support.servers.sharing import free_port
 from waypost.adapters.errors import StoreAway, StoreTooNew, StoreTooOld
 from waypost.adapters.mongodb import schema
-from waypost.adapters.mongodb.arrivals import Arrivals
+from waypost.adapters.mongodb.arrivals import JobArrivals
 from waypost.adapters.mongodb.database import MongoDatabase, Taken
 from waypost.adapters.mongodb.documents import new_document
 from waypost.adapters.mongodb.jobs import MongoJobStore
@@ -416,7 +416,7 @@ async def test_without_a_change_stream_a_waiter_polls_and_one_warning_says_so() 
         async def watch(self, *_: object, **__: object) -> None:
             raise OperationFailure("change streams are not for you", 40573)
 
-    arrivals = Arrivals(Deaf())  # type: ignore[arg-type]  # all that it uses of a collection
+    arrivals = JobArrivals(Deaf())  # type: ignore[arg-type]  # all that it uses of a collection
     with capture_logs() as logs:
         for _ in range(3):
             await asyncio.wait_for(arrivals.wait(60), timeout=20)

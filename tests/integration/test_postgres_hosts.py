@@ -14,7 +14,7 @@ from support.servers.sharing import free_port
 from support.waiting import until
 from waypost.adapters.errors import StoreAway
 from waypost.adapters.postgres.address import Host
-from waypost.adapters.postgres.connecting import Connector
+from waypost.adapters.postgres.connecting import PostgresConnector
 from waypost.adapters.postgres.database import PostgresDatabase
 
 pytestmark = pytest.mark.anyio
@@ -61,7 +61,7 @@ async def test_without_a_primary_the_store_is_away() -> None:
 async def test_a_host_that_never_answers_does_not_keep_us_from_the_next() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         hosts = (Host("127.0.0.1", silent.getsockname()[1]), Host("127.0.0.1", port_of(server.primary())))
-        connector = Connector("postgresql://app@/postgres", hosts, 1.0, {})
+        connector = PostgresConnector("postgresql://app@/postgres", hosts, 1.0, {})
         connection = await connector.connect()
         assert await connection.fetchval("select 1") == 1
         await connection.close()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,3 +118,12 @@ def test_a_python_of_another_version_gets_an_environment_of_its_own(
     )
     assert told.stdout.strip() == expected.format(*sys.version_info)
     assert (f".venv has Python {made}" in told.stderr) == bool(made)
+
+
+def test_a_public_class_name_exists_once() -> None:
+    named = [
+        found
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        for found in re.findall(r"^class ([A-Z]\w*)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert [name for name, times in Counter(named).items() if times > 1] == []

@@ -18,7 +18,7 @@ from support.processes import Processes, eventually
 from waypost.roles.kit.sockets import HttpServer, address, listen
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.simulator.app import make_app
-from waypost.simulator.changes import Changes
+from waypost.simulator.changes import ProviderChanges
 from waypost.simulator.conduct import Conduct
 from waypost.simulator.faults import Faults
 from waypost.simulator.generate import generate
@@ -33,7 +33,7 @@ def provider(
 ) -> Iterator[httpx.Client]:
     """A provider in a thread of its own, and a client with its address."""
     made = generate(places, seed=3)
-    changes = Changes(made, 3)
+    changes = ProviderChanges(made, 3)
     opened = open_log(log) if log else None
     app = make_app(made, key=key, conduct=Conduct(**conduct), changes=changes, journal=Journal(opened))
     server = HttpServer(app)

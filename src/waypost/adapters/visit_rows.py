@@ -6,7 +6,7 @@ from typing import Any
 
 from waypost.sharing.visits.spans import DAY_HOURS, HOUR, from_us
 from waypost.sharing.visits.store import DIMENSIONS, Bucket, Step
-from waypost.sharing.visits.tally import Event
+from waypost.sharing.visits.tally import TalliedVisit
 from waypost.sharing.visits.visit import Visit
 
 # Where an event has what a dimension is about.
@@ -18,7 +18,7 @@ EVENTS_AT_A_TIME, LINKS_AT_A_TIME = 1000, 500
 COUNTED_AT_A_TIME = 20_000
 
 
-def row_of(event: Event) -> tuple[Any, ...]:
+def row_of(event: TalliedVisit) -> tuple[Any, ...]:
     visit = event.visit
     return (
         visit.id,
@@ -51,8 +51,8 @@ def visit_of(row: Any, at: datetime) -> Visit:
     )
 
 
-def event_of(row: Any, at: datetime) -> Event:
-    return Event(visit_of(row, at), row["browser"], row["device"], row["system"], is_bot=bool(row["bot"]))
+def event_of(row: Any, at: datetime) -> TalliedVisit:
+    return TalliedVisit(visit_of(row, at), row["browser"], row["device"], row["system"], is_bot=bool(row["bot"]))
 
 
 def buckets_of(rows: Iterable[Any], step: Step) -> Sequence[Bucket]:

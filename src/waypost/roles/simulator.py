@@ -10,7 +10,7 @@ from waypost.kernel.tasks import background
 from waypost.roles.kit.simulated import HOST
 from waypost.roles.kit.sockets import OnUp, answer, listen
 from waypost.simulator.app import make_app
-from waypost.simulator.changes import Changes, Rates
+from waypost.simulator.changes import ProviderChanges, Rates
 from waypost.simulator.conduct import Conduct
 from waypost.simulator.files import load
 from waypost.simulator.generate import generate
@@ -37,7 +37,7 @@ async def simulate(stop: Stop, on_up: OnUp, stage: Stage, conduct: Conduct, *, p
             provider = await asyncio.to_thread(load, stage.file)
         else:
             provider = await asyncio.to_thread(generate, stage.places, stage.seed)
-        changes = Changes(provider, stage.seed, stage.rates)
+        changes = ProviderChanges(provider, stage.seed, stage.rates)
         await stack.enter_async_context(background(changes.run()))
         await answer(
             make_app(provider, key=conduct.key, conduct=conduct, changes=changes, journal=journal), sock, stop, on_up

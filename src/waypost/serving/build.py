@@ -15,7 +15,7 @@ from waypost.places.place import Place
 from waypost.places.store import Part
 from waypost.serving.building.bench import Bench
 from waypost.serving.building.builder import MEMORY, SnapshotBuilder
-from waypost.serving.building.tasks import Do, Done, Read, Task
+from waypost.serving.building.tasks import Do, Read, Task, TaskDone
 from waypost.serving.format import Manifest, Section
 from waypost.serving.shelf import Shelf
 
@@ -58,7 +58,7 @@ def guess_places(files: Sequence[Path]) -> int:
 class BuildPool(Protocol):
     """Processes that do tasks: each goes to whoever is free."""
 
-    async def do(self, tasks: Sequence[Task], on_count: Callable[[int], None]) -> list[Done]:
+    async def do(self, tasks: Sequence[Task], on_count: Callable[[int], None]) -> list[TaskDone]:
         """What came of each task, in their order; `on_count` hears how many places were read."""
         ...
 

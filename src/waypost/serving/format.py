@@ -116,7 +116,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return (self.sections, self.attribution) == (other.sections, other.attribution)
 
 
-class Lists(msgspec.Struct, frozen=True):
+class ListsLayout(msgspec.Struct, frozen=True):
     """Where the parts of a file of lists lie, from the three numbers of its header, which the first 64 bytes hold.
 
     Each value has its text at texts[texts_at[v] : texts_at[v + 1]], in UTF-8 and ascending by its bytes, and its rows,

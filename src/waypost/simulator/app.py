@@ -9,13 +9,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from waypost.simulator.changes import Changes
+from waypost.simulator.changes import ProviderChanges
 from waypost.simulator.conduct import Conduct
 from waypost.simulator.control import Control
-from waypost.simulator.front import Front
+from waypost.simulator.front import ProviderFront
 from waypost.simulator.journal import Journal
 from waypost.simulator.provider import Provider
-from waypost.simulator.query import Query, read_query
+from waypost.simulator.query import ProviderQuery, read_query
 from waypost.simulator.shapes import MEDIA_TYPES, array, body, is_stored
 
 # Answers are large, so only a few are made at the same time; more would not be quicker.
@@ -28,13 +28,13 @@ def make_app(
     *,
     key: str | None,
     conduct: Conduct | None = None,
-    changes: Changes | None = None,
+    changes: ProviderChanges | None = None,
     journal: Journal | None = None,
-) -> Front:
+) -> ProviderFront:
     """An app over this provider. With a key, every question needs it; without one, everybody may ask."""
     conduct, journal = replace(conduct or Conduct(), key=key), journal or Journal()
     door = _Door(provider, conduct.truncate)
-    control = Control(provider, changes or Changes(provider, seed=0), journal)
+    control = Control(provider, changes or ProviderChanges(provider, seed=0), journal)
     app = Starlette(
         routes=[
             Route("/", door.about),
@@ -47,7 +47,7 @@ def make_app(
             Route("/-/changes", control.change, methods=["POST"]),
         ]
     )
-    return Front(app, app.routes, conduct, journal)
+    return ProviderFront(app, app.routes, conduct, journal)
 
 
 class _Door:
@@ -76,7 +76,7 @@ class _Door:
     async def referencedata(self, request: Request) -> Response:
         return _response(self._provider.reference.encoded, "application/json", compressed=_accepts_gzip(request))
 
-    def _answer(self, query: Query, *, compressed: bool) -> Response:
+    def _answer(self, query: ProviderQuery, *, compressed: bool) -> Response:
         provider = self._provider
         rows = provider.select(query)
         if is_stored(query):

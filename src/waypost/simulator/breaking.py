@@ -20,7 +20,7 @@ _PAGE = b"<!doctype html><title>Maintenance</title><p>We will be back soon.</p>"
 
 
 @dataclass
-class Answer:
+class WholeAnswer:
     """What the provider would have said."""
 
     start: Message = field(default_factory=dict)
@@ -41,7 +41,7 @@ async def break_answer(fault: str, chance: float, app: ASGIApp, scope: Scope, re
     if fault == "cut":
         await wire.cut(b"" if chance < 0.5 else b"HTTP/1.1 200 OK\r\nContent-Ty")  # noqa: PLR2004 - evenly
         return
-    answer = Answer()
+    answer = WholeAnswer()
     await app(scope, receive, answer.take)
     match fault:
         case "slow":
@@ -54,7 +54,7 @@ async def break_answer(fault: str, chance: float, app: ASGIApp, scope: Scope, re
             await _send_garbage(answer, wire, is_page=chance < 0.5)  # noqa: PLR2004 - evenly
 
 
-async def _drip(answer: Answer, wire: Wire) -> None:
+async def _drip(answer: WholeAnswer, wire: Wire) -> None:
     await asyncio.sleep(_SLOW_SECONDS / 2)
     await wire.send(answer.start)
     size = len(answer.body) // _DRIPS + 1
@@ -64,7 +64,7 @@ async def _drip(answer: Answer, wire: Wire) -> None:
     await wire.send(_body(b"", more=False))
 
 
-async def _send_garbage(answer: Answer, wire: Wire, *, is_page: bool) -> None:
+async def _send_garbage(answer: WholeAnswer, wire: Wire, *, is_page: bool) -> None:
     """All that was promised arrives, and means nothing."""
     content = _PAGE if is_page else answer.body[: len(answer.body) // 2]
     kept = [(name, value) for name, value in answer.start["headers"] if name != b"content-length"]

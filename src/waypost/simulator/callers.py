@@ -10,7 +10,7 @@ BAN_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Refusal:
+class CallerRefusal:
     status: int
     words: str
     retry_after: int | None = None
@@ -26,14 +26,14 @@ class Callers:
         self._lately: dict[str, deque[float]] = {}
         self.banned: set[str] = set()
 
-    def refuse(self, caller: str, now: float) -> Refusal | None:
+    def refuse(self, caller: str, now: float) -> CallerRefusal | None:
         """Counts a request of this caller; what it is told instead of an answer."""
         if self._is_banned(caller, now):
-            return Refusal(403, "REQUEST FAILED: this key has been banned for asking too much")
+            return CallerRefusal(403, "REQUEST FAILED: this key has been banned for asking too much")
         buckets = self._buckets.setdefault(caller, [_Bucket(limit, now) for limit in self._limits])
         wait = max((bucket.wait(now) for bucket in buckets), default=0.0)
         if wait > 0:
-            return Refusal(429, "REQUEST FAILED: too many requests", retry_after=math.ceil(wait))
+            return CallerRefusal(429, "REQUEST FAILED: too many requests", retry_after=math.ceil(wait))
         for bucket in buckets:
             bucket.take()
         return None

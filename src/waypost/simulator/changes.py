@@ -46,7 +46,7 @@ class Made:
     additions: int = 0
 
 
-class Changes:
+class ProviderChanges:
     """One thread makes them all. The clock tells seconds since 1970."""
 
     def __init__(

@@ -12,7 +12,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Columns:
+class PlaceColumns:
     """One row a place, ascending by id; the `plug_` columns have one row a connection and name its place's row."""
 
     ids: NDArray[np.int64]
@@ -36,11 +36,11 @@ class Columns:
 class GrowingColumns:
     """Columns with room at their ends: a place is added without copying the others, most times."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: PlaceColumns) -> None:
         self.now = columns
-        self._stores = {field.name: getattr(columns, field.name) for field in fields(Columns)}
+        self._stores = {field.name: getattr(columns, field.name) for field in fields(PlaceColumns)}
 
-    def append(self, more: Columns) -> None:
+    def append(self, more: PlaceColumns) -> None:
         """Whoever still reads the columns from before sees them as they were."""
         grown = {}
         for name, store in self._stores.items():
@@ -51,7 +51,7 @@ class GrowingColumns:
                 self._stores[name] = store = np.concatenate((old, spare))  # noqa: PLW2901 - the larger one
             store[len(old) : used] = new
             grown[name] = store[:used]
-        self.now = Columns(**grown)
+        self.now = PlaceColumns(**grown)
 
 
 def country_number(code: str) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
-from waypost.simulator.changes import Changes, Made, Rates
+from waypost.simulator.changes import Made, ProviderChanges, Rates
 from waypost.simulator.journal import Journal, Seen
 from waypost.simulator.provider import Provider
 
@@ -23,7 +23,7 @@ _MOST_BODY = 10_000
 Rate = Annotated[float, msgspec.Meta(ge=0, le=100_000)]
 
 
-class Wish(msgspec.Struct, forbid_unknown_fields=True):
+class WantedRates(msgspec.Struct, forbid_unknown_fields=True):
     """Rates to be set, in changes a second; what is not named stays as it is."""
 
     edits: Rate | None = None
@@ -31,7 +31,7 @@ class Wish(msgspec.Struct, forbid_unknown_fields=True):
     additions: Rate | None = None
 
 
-class Shown(msgspec.Struct):
+class ProviderState(msgspec.Struct):
     places: int
     rates: Rates
     made: Made
@@ -39,7 +39,7 @@ class Shown(msgspec.Struct):
 
 
 class Control:
-    def __init__(self, provider: Provider, changes: Changes, journal: Journal) -> None:
+    def __init__(self, provider: Provider, changes: ProviderChanges, journal: Journal) -> None:
         self._provider = provider
         self._changes = changes
         self._journal = journal
@@ -51,7 +51,7 @@ class Control:
 
     async def seen(self, _request: Request) -> Response:
         changes = self._changes
-        return _json(Shown(len(self._provider), changes.rates, changes.made, self._journal.seen()))
+        return _json(ProviderState(len(self._provider), changes.rates, changes.made, self._journal.seen()))
 
     async def change(self, request: Request) -> Response:
         """From its answer on nothing changes at another rate."""
@@ -59,7 +59,7 @@ class Control:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return PlainTextResponse("send it as application/json\n", 415)
         try:
-            wish = msgspec.json.decode(await _body(request), type=Wish)
+            wish = msgspec.json.decode(await _body(request), type=WantedRates)
         except msgspec.DecodeError as error:
             return PlainTextResponse(f'send rates, as in {{"edits": 50, "deletions": 0}}: {error}\n', 400)
         given = {name: rate for name, rate in msgspec.structs.asdict(wish).items() if rate is not None}

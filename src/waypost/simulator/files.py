@@ -25,7 +25,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _PUBLISHED = (100, 200, None)
 
 
-class FileUnusable(AskedWrongly):
+class ProviderFileUnusable(AskedWrongly):
     """A file of records cannot be served."""
 
     slug = "simulator-file-unusable"
@@ -55,7 +55,7 @@ def load(path: Path) -> Provider:
         record = _record(path, line, raw)
         number = whole(record.get("ID"))
         if number in seen:
-            raise FileUnusable(path, f"ID {number} was already on line {seen[number]}", line=line)
+            raise ProviderFileUnusable(path, f"ID {number} was already on line {seen[number]}", line=line)
         seen[number] = line
         if record.get("SubmissionStatusTypeID") in _PUBLISHED:
             mentions.note(record)
@@ -77,16 +77,16 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                         yield number, text
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise FileUnusable(path, f"it cannot be read: {reason}") from error
+        raise ProviderFileUnusable(path, f"it cannot be read: {reason}") from error
 
 
 def _record(path: Path, line: int, raw: bytes) -> dict[str, Any]:
     try:
         record = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FileUnusable(path, f"this is not JSON: {error}", line=line) from error
+        raise ProviderFileUnusable(path, f"this is not JSON: {error}", line=line) from error
     if not isinstance(record, dict):
-        raise FileUnusable(path, "a record is a JSON object; this is something else", line=line)
+        raise ProviderFileUnusable(path, "a record is a JSON object; this is something else", line=line)
     if whole(record.get("ID")) == NO_ID:
-        raise FileUnusable(path, "the record has no ID that is a whole number", line=line)
+        raise ProviderFileUnusable(path, "the record has no ID that is a whole number", line=line)
     return record

@@ -10,17 +10,17 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from waypost.simulator.breaking import break_answer
-from waypost.simulator.callers import Callers, Refusal
+from waypost.simulator.callers import CallerRefusal, Callers
 from waypost.simulator.conduct import Conduct
 from waypost.simulator.faults import throw
-from waypost.simulator.journal import Journal, Visit
-from waypost.simulator.query import Parameters
+from waypost.simulator.journal import Journal, LoggedRequest
+from waypost.simulator.query import QueryParameters
 from waypost.simulator.wire import Wire
 
 _UNKNOWN_KEY = "REQUEST FAILED: you must specify a known API key, as the X-API-Key header or the key parameter"
 
 
-class Front:
+class ProviderFront:
     """Only what is below /v3/ is refused, delayed or broken; our own routes below /-/ are not even written down."""
 
     def __init__(self, app: ASGIApp, routes: list[BaseRoute], conduct: Conduct, journal: Journal) -> None:
@@ -36,7 +36,7 @@ class Front:
             return
         request, wire = Request(scope), Wire(receive, send)
         parameters = request.query_params.multi_items()
-        key = request.headers.get("x-api-key") or Parameters(parameters).text("key")
+        key = request.headers.get("x-api-key") or QueryParameters(parameters).text("key")
         visit = self._journal.arrive(request.method, scope["path"], parameters, key)
         try:
             if scope["path"].startswith("/v3/"):
@@ -47,7 +47,9 @@ class Front:
             visit.status, visit.bytes = wire.status, wire.sent
             self._journal.leave(visit)
 
-    async def _treat(self, visit: Visit, refusal: Refusal | None, scope: Scope, receive: Receive, wire: Wire) -> None:
+    async def _treat(
+        self, visit: LoggedRequest, refusal: CallerRefusal | None, scope: Scope, receive: Receive, wire: Wire
+    ) -> None:
         if self._conduct.latency:
             await asyncio.sleep(self._conduct.latency)
         if refusal:
@@ -60,14 +62,14 @@ class Front:
         else:
             await self._app(scope, receive, wire.send)
 
-    def _refuse(self, request: Request, key: str) -> Refusal | None:
+    def _refuse(self, request: Request, key: str) -> CallerRefusal | None:
         known = self._conduct.key
         if known and not hmac.compare_digest(key.encode(), known.encode()):
-            return Refusal(403, _UNKNOWN_KEY)
+            return CallerRefusal(403, _UNKNOWN_KEY)
         client = request.client.host if request.client else ""
         return self._callers.refuse(f"key {key}" if key else f"client {client}", time.monotonic())
 
 
-def _response(refusal: Refusal) -> Response:
+def _response(refusal: CallerRefusal) -> Response:
     headers = {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else None
     return PlainTextResponse(refusal.words, refusal.status, headers)

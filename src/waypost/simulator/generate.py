@@ -6,7 +6,7 @@ a million places start in a moment and fit into little memory.
 
 import numpy as np
 
-from waypost.simulator.columns import Columns, country_number
+from waypost.simulator.columns import PlaceColumns, country_number
 from waypost.simulator.geography import COUNTRIES
 from waypost.simulator.provider import KEPT_BYTES, Provider
 from waypost.simulator.reference import Reference, built_in
@@ -26,11 +26,11 @@ def generate(places: int, seed: int, *, room: int = KEPT_BYTES) -> Provider:
     return Provider(columns, Renderer(seed, reference), reference, room=room)
 
 
-def _columns(drawn: Sketch, reference: Reference) -> Columns:
+def _columns(drawn: Sketch, reference: Reference) -> PlaceColumns:
     licensed = [entry["ID"] for entry in reference.lists["DataProviders"] if entry["IsOpenDataLicensed"]]
     slots = [np.flatnonzero(drawn.plug_counts > slot) for slot in range(len(drawn.plugs))]
     plugs = np.concatenate([chosen[rows] for chosen, rows in zip(drawn.plugs, slots, strict=True)])
-    return Columns(
+    return PlaceColumns(
         ids=drawn.ids,
         countries=_COUNTRY_NUMBERS[drawn.countries],
         lats=drawn.lats,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from waypost.simulator.columns import NEVER, NO_ID, Columns, country_number, microseconds
+from waypost.simulator.columns import NEVER, NO_ID, PlaceColumns, country_number, microseconds
 from waypost.simulator.reference import Entry, Lists, Reference, built_in
 
 _LARGEST_INT = 2**63 - 1
@@ -103,12 +103,12 @@ class Mentions:
             self._entries[name][number] = entry
 
 
-def columns_of(rows: Sequence[Row], reference: Reference) -> Columns:
+def columns_of(rows: Sequence[Row], reference: Reference) -> PlaceColumns:
     """The index over rows that are sorted by their numbers."""
     codes = {key: str(entry.get("ISOCode")) for key, entry in reference.by_id("Countries").items()}
     plugs = [(index, kind, level) for index, row in enumerate(rows) for kind, level in row.plugs]
     by_plug = np.array(plugs, dtype=np.int64).reshape(-1, 3)
-    return Columns(
+    return PlaceColumns(
         ids=np.array([row.number for row in rows], dtype=np.int64),
         countries=np.array(
             [country_number(row.country or codes.get(row.country_id, "")) for row in rows], dtype=np.uint16

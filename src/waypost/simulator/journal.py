@@ -23,7 +23,7 @@ class LogUnusable(AskedWrongly):
     slug = "simulator-log-unusable"
 
 
-class Visit(msgspec.Struct):
+class LoggedRequest(msgspec.Struct):
     """One request, as a line of the log has it."""
 
     number: int
@@ -50,7 +50,7 @@ class Seen(msgspec.Struct):
     by_key: dict[str, int]
     # The oldest first, the current second last.
     per_second: list[int]
-    last: list[Visit]
+    last: list[LoggedRequest]
 
 
 class Journal:
@@ -62,20 +62,20 @@ class Journal:
         self._by_fault: Counter[str] = Counter()
         self._by_key: Counter[str] = Counter()
         self._per_second: Counter[int] = Counter()
-        self._last: deque[Visit] = deque(maxlen=_LAST)
+        self._last: deque[LoggedRequest] = deque(maxlen=_LAST)
 
-    def arrive(self, method: str, path: str, parameters: list[tuple[str, str]], key: str) -> Visit:
+    def arrive(self, method: str, path: str, parameters: list[tuple[str, str]], key: str) -> LoggedRequest:
         now = self._clock()
         self._requests += 1
         self._in_flight += 1
         self._per_second[int(now)] += 1
         self._forget_before(int(now) - _SECONDS)
         query = urlencode([(name, value) for name, value in parameters if name.lower() != "key"])
-        return Visit(
+        return LoggedRequest(
             self._requests, time.time(), now, hash_of(key) if key else None, method, path, query, self._in_flight
         )
 
-    def leave(self, visit: Visit) -> None:
+    def leave(self, visit: LoggedRequest) -> None:
         self._in_flight -= 1
         visit.seconds = self._clock() - visit.monotonic
         self._by_status[str(visit.status) if visit.status else "no answer"] += 1

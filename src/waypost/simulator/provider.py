@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from waypost.simulator.columns import Columns, GrowingColumns
+from waypost.simulator.columns import GrowingColumns, PlaceColumns
 from waypost.simulator.dice import Floats, Ints
 from waypost.simulator.indexing import columns_of, row_of
 from waypost.simulator.patches import Patch, apply
-from waypost.simulator.query import WHOLE, Form, Near, Query
+from waypost.simulator.query import WHOLE, Form, Near, ProviderQuery
 from waypost.simulator.reference import Reference
 from waypost.simulator.selecting import Selection, kilometres
-from waypost.simulator.stock import Origin, Stock
+from waypost.simulator.stock import RecordOrigin, Stock
 
 KEPT_BYTES = 256 * 2**20
 
@@ -21,7 +21,9 @@ KEPT_BYTES = 256 * 2**20
 class Provider:
     """Records with an index over them. Any number of threads may ask while one changes it."""
 
-    def __init__(self, columns: Columns, origin: Origin, reference: Reference, *, room: int = KEPT_BYTES) -> None:
+    def __init__(
+        self, columns: PlaceColumns, origin: RecordOrigin, reference: Reference, *, room: int = KEPT_BYTES
+    ) -> None:
         self.reference = reference
         self._growing = GrowingColumns(columns)
         self._stock = Stock(origin, reference, len(columns.ids), room)
@@ -32,10 +34,10 @@ class Provider:
         return self._published
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> PlaceColumns:
         return self._growing.now
 
-    def select(self, query: Query) -> Ints:
+    def select(self, query: ProviderQuery) -> Ints:
         """The rows that answer the question, in its order, cut at its limit."""
         return Selection(self.columns, self.reference, query).rows()
 

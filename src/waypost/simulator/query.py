@@ -33,7 +33,7 @@ WHOLE = Form(compact=False, verbose=True)
 
 
 @dataclass(frozen=True)
-class Box:
+class QueryBox:
     south: float
     west: float
     north: float
@@ -49,14 +49,14 @@ class Near:
 
 
 @dataclass(frozen=True)
-class Query:
+class ProviderQuery:
     limit: int
     order: Order
     above_id: int | None
     modified_since: int | None
     created_since: int | None
     countries: frozenset[str]
-    box: Box | None
+    box: QueryBox | None
     near: Near | None
     operators: frozenset[int]
     plug_kinds: frozenset[int]
@@ -70,7 +70,7 @@ class Query:
     output: Output
 
 
-class Parameters:
+class QueryParameters:
     """A query string whose names may be written in any case; a name given twice has both values."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
@@ -98,12 +98,12 @@ class Parameters:
         return frozenset(number for word in self.words(name) if (number := _whole(word)) is not None)
 
 
-def read_query(pairs: Iterable[tuple[str, str]]) -> Query:
+def read_query(pairs: Iterable[tuple[str, str]]) -> ProviderQuery:
     """The question in these parameters; `offset` and others that the provider does not know do nothing."""
-    given = Parameters(pairs)
+    given = QueryParameters(pairs)
     box, near = _box(given.text("boundingbox")), _near(given)
     limit = given.whole("maxresults")
-    return Query(
+    return ProviderQuery(
         limit=min(limit, LARGEST_LIMIT) if limit is not None and limit > 0 else DEFAULT_LIMIT,
         order=_SORTS.get(given.text("sortby").lower()) or _unsorted(box, near),
         above_id=given.whole("greaterthanid"),
@@ -125,13 +125,13 @@ def read_query(pairs: Iterable[tuple[str, str]]) -> Query:
     )
 
 
-def _unsorted(box: Box | None, near: Near | None) -> Order:
+def _unsorted(box: QueryBox | None, near: Near | None) -> Order:
     if near:
         return "distance"
     return "arbitrary" if box else "newest"
 
 
-def _box(text: str) -> Box | None:
+def _box(text: str) -> QueryBox | None:
     """Two opposite corners, whichever they are."""
     match = _BOX.fullmatch(text)
     if not match:
@@ -141,10 +141,10 @@ def _box(text: str) -> Box | None:
     )
     if lat is None or lon is None or other_lat is None or other_lon is None:
         return None
-    return Box(min(lat, other_lat), min(lon, other_lon), max(lat, other_lat), max(lon, other_lon))
+    return QueryBox(min(lat, other_lat), min(lon, other_lon), max(lat, other_lat), max(lon, other_lon))
 
 
-def _near(given: Parameters) -> Near | None:
+def _near(given: QueryParameters) -> Near | None:
     """A point needs both numbers; without a distance everything is near, and the nearest comes first."""
     lat, lon = given.number("latitude", 90), given.number("longitude", 180)
     if lat is None or lon is None:

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from waypost.simulator.columns import Columns, country_number
+from waypost.simulator.columns import PlaceColumns, country_number
 from waypost.simulator.dice import Floats, Ints, scramble
-from waypost.simulator.query import Box, Near, Query
+from waypost.simulator.query import Near, ProviderQuery, QueryBox
 from waypost.simulator.reference import Reference
 
 _EARTH_KM = 6371.0088
@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 class Selection:
     """One question to the columns as they are now."""
 
-    def __init__(self, columns: Columns, reference: Reference, query: Query) -> None:
+    def __init__(self, columns: PlaceColumns, reference: Reference, query: ProviderQuery) -> None:
         self._columns = columns
         self._query = query
         # A code that is no country's is ignored; when none is left, so is the whole condition.
@@ -102,7 +102,7 @@ class Selection:
         return rows[np.lexsort((scramble(self._columns.ids[rows]), times[rows]))]
 
 
-def kilometres(columns: Columns, rows: Ints, near: Near) -> Floats:
+def kilometres(columns: PlaceColumns, rows: Ints, near: Near) -> Floats:
     lats, lons = np.radians(columns.lats[rows]), np.radians(columns.lons[rows])
     lat, lon = np.radians(near.lat), np.radians(near.lon)
     half = np.sin((lats - lat) / 2) ** 2 + np.cos(lats) * np.cos(lat) * np.sin((lons - lon) / 2) ** 2
@@ -110,5 +110,5 @@ def kilometres(columns: Columns, rows: Ints, near: Near) -> Floats:
     return away
 
 
-def _inside(lats: Floats, lons: Floats, box: Box) -> Mask:
+def _inside(lats: Floats, lons: Floats, box: QueryBox) -> Mask:
     return (lats >= box.south) & (lats <= box.north) & (lons >= box.west) & (lons <= box.east)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from waypost.simulator.dice import Floats
-from waypost.simulator.query import Form, Query
+from waypost.simulator.query import Form, ProviderQuery
 
 _KM_A_MILE = 1.609344
 _KILOMETRES, _MILES = 1, 2
@@ -23,7 +23,7 @@ _CSV_HEADER_END = ("ConnectionType", "PowerKW", "NumberOfPoints", "StatusType", 
 MEDIA_TYPES = {"json": "application/json", "geojson": "application/geo+json", "csv": "text/csv"}
 
 
-def is_stored(query: Query) -> bool:
+def is_stored(query: ProviderQuery) -> bool:
     """Whether the answer is made of records as they are kept; other answers cost decoding."""
     return query.output == "json" and query.near is None and not query.camel_case
 
@@ -32,7 +32,7 @@ def array(records: list[bytes]) -> bytes:
     return b"".join((b"[", b",".join(records), b"]"))
 
 
-def body(records: list[bytes], kilometres: Floats | None, query: Query) -> bytes:
+def body(records: list[bytes], kilometres: Floats | None, query: ProviderQuery) -> bytes:
     """The answer's bytes, from whole records."""
     decoded = [msgspec.json.decode(record) for record in records]
     if kilometres is not None and query.near:

@@ -16,7 +16,7 @@ from waypost.simulator.shapes import shape
 _OVERHEAD_BYTES = 150
 
 
-class Origin(Protocol):
+class RecordOrigin(Protocol):
     """Where records come from."""
 
     def take(self, rows: Ints, form: Form) -> list[bytes]:
@@ -27,7 +27,7 @@ class Origin(Protocol):
 class Stock:
     """Threads may ask together: at worst they make the same record twice."""
 
-    def __init__(self, origin: Origin, reference: Reference, places: int, room: int) -> None:
+    def __init__(self, origin: RecordOrigin, reference: Reference, places: int, room: int) -> None:
         self._origin = origin
         self._reference = reference
         self._places = places

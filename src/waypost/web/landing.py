@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request, Response
 
 from waypost.web.http.routing import readable
 from waypost.web.places import description, ogc
-from waypost.web.places.answer import Answered
+from waypost.web.places.answer import AnswerResponse
 from waypost.web.places.negotiation import wants_html
 from waypost.web.places.parameters import FORM
 from waypost.web.places.routes import Front
@@ -20,7 +20,7 @@ def landing_routes(places: Front | None, *, page: bool) -> APIRouter:
         if page and asks_html and "f" not in request.query_params:
             return Response(status_code=303, headers={"Location": "/-/", "Vary": "Accept"})
         if places:
-            return Answered(await places.answer(places.documents.landing, request.scope))
+            return AnswerResponse(await places.answer(places.documents.landing, request.scope))
         body = msgspec.json.encode(ogc.about("", places=False))
         return Response(body, media_type="application/json", headers={"Vary": "Accept"})
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from waypost.simulator.changes import Changes
+from waypost.simulator.changes import ProviderChanges
 from waypost.simulator.files import load
 from waypost.simulator.generate import generate
 from waypost.simulator.provider import Provider
@@ -20,9 +20,9 @@ MINUTE = "2026-05-28T20:27:00Z"
 CHANGED = {"AddressInfo", "StatusTypeID", "StatusType", "UsageCost", "Connections", "DateLastStatusUpdate"}
 
 
-def changing(places: int = PLACES, seed: int = 9) -> tuple[Provider, Changes]:
+def changing(places: int = PLACES, seed: int = 9) -> tuple[Provider, ProviderChanges]:
     provider = generate(places, seed)
-    return provider, Changes(provider, seed, clock=lambda: NOW)
+    return provider, ProviderChanges(provider, seed, clock=lambda: NOW)
 
 
 def answer(provider: Provider, **parameters: str) -> list[dict[str, Any]]:
@@ -37,7 +37,7 @@ def by_id(records: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
 def test_the_moment_is_rounded_to_the_nearest_minute() -> None:
     for seconds, minute in ((0, "20:26"), (29, "20:26"), (30, "20:27"), (59, "20:27")):
         provider = generate(1, 9)
-        Changes(provider, 9, clock=lambda: 1_779_999_960 + seconds).make(edits=1)  # noqa: B023 - used at once
+        ProviderChanges(provider, 9, clock=lambda: 1_779_999_960 + seconds).make(edits=1)  # noqa: B023 - used at once
         assert answer(provider)[0]["DateLastStatusUpdate"] == f"2026-05-28T{minute}:00Z"
 
 
@@ -153,7 +153,7 @@ def test_when_all_are_deleted_nothing_is_left_to_change() -> None:
     changes.make(edits=3, additions=3, deletions=3)
     assert len(provider) == 0
     assert (changes.made.deletions, changes.made.edits, changes.made.additions) == (5, 0, 0)
-    Changes(generate(0, 1), 1).make(edits=1, deletions=1, additions=1)
+    ProviderChanges(generate(0, 1), 1).make(edits=1, deletions=1, additions=1)
 
 
 def test_odd_records_of_a_file_can_be_edited_and_copied(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_odd_records_of_a_file_can_be_edited_and_copied(tmp_path: Path) -> None:
     path = tmp_path / "odd.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in odd))
     provider = load(path)
-    Changes(provider, 4, clock=lambda: NOW).make(edits=60, additions=5)
+    ProviderChanges(provider, 4, clock=lambda: NOW).make(edits=60, additions=5)
     assert [record["ID"] for record in answer(provider)][:3] == [1, 2, 3]
     assert len(answer(provider)) == 8
     assert {record["DateLastStatusUpdate"] for record in answer(provider)} == {MINUTE}
@@ -174,6 +174,6 @@ def test_odd_records_of_a_file_can_be_edited_and_copied(tmp_path: Path) -> None:
 def test_what_is_not_kept_is_made_again_with_its_edits() -> None:
     roomy, forgetful = generate(60, 3), generate(60, 3, room=5000)
     for provider in (roomy, forgetful):
-        Changes(provider, 3, clock=lambda: NOW).make(edits=80, additions=10)
+        ProviderChanges(provider, 3, clock=lambda: NOW).make(edits=80, additions=10)
     rows = np.arange(70)
     assert roomy.take(rows) == forgetful.take(rows) == forgetful.take(rows)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from waypost.kernel.errors import AskedWrongly
-from waypost.simulator.files import FileUnusable, load
+from waypost.simulator.files import ProviderFileUnusable, load
 from waypost.simulator.provider import Provider
 from waypost.simulator.query import read_query
 
@@ -78,7 +78,7 @@ def test_only_published_records_are_served(tmp_path: Path) -> None:
 def test_a_bad_line_is_named_with_its_number_and_what_is_wrong(tmp_path: Path, line: bytes, words: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_bytes(b'{"ID": 5}\n\n' + line + b"\n")
-    with pytest.raises(FileUnusable, match=words) as raised:
+    with pytest.raises(ProviderFileUnusable, match=words) as raised:
         load(path)
     assert raised.value.line == 3
     assert "bad.jsonl, line 3: " in raised.value.message
@@ -86,19 +86,19 @@ def test_a_bad_line_is_named_with_its_number_and_what_is_wrong(tmp_path: Path, l
 
 
 def test_an_id_that_stands_on_an_unpublished_record_too_is_twice(tmp_path: Path) -> None:
-    with pytest.raises(FileUnusable, match="already on line 1"):
+    with pytest.raises(ProviderFileUnusable, match="already on line 1"):
         load(write(tmp_path / "f", record(1, SubmissionStatusTypeID=1000), record(1)))
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileUnusable, match=r"missing\.jsonl: it cannot be read: No such file"):
+    with pytest.raises(ProviderFileUnusable, match=r"missing\.jsonl: it cannot be read: No such file"):
         load(tmp_path / "missing.jsonl")
 
 
 def test_a_damaged_compressed_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "cut.gz"
     path.write_bytes(gzip.compress(b'{"ID":3}\n' * 50)[:-12])
-    with pytest.raises(FileUnusable):
+    with pytest.raises(ProviderFileUnusable):
         load(path)
 
 

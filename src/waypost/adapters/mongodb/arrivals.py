@@ -25,7 +25,7 @@ _POLL_SECONDS = 0.5
 _REOPEN_AFTER_SECONDS = 30.0
 
 
-class Arrivals:
+class JobArrivals:
     """One change stream for all waiters, opened when somebody first waits."""
 
     def __init__(self, jobs: AsyncCollection[dict[str, Any]]) -> None:

@@ -14,7 +14,7 @@ from pymongo.read_concern import ReadConcern
 
 from waypost.adapters.errors import StoreRefused
 from waypost.adapters.mongodb import schema
-from waypost.adapters.mongodb.arrivals import Arrivals
+from waypost.adapters.mongodb.arrivals import JobArrivals
 from waypost.adapters.mongodb.errors import at_the_border, bad_url, is_duplicate, is_write_conflict
 from waypost.kernel.backoff import full_jitter
 
@@ -51,7 +51,7 @@ class MongoDatabase:
         )
         self.jobs = self.database.jobs
         self.counters = self.database.counters
-        self.arrivals = Arrivals(self.jobs)
+        self.arrivals = JobArrivals(self.jobs)
         self._rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
 
     @classmethod

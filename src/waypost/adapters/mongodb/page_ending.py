@@ -36,7 +36,7 @@ _LAST = "\U0010ffff"
 _Versions = list[tuple[str, int]]
 
 
-class PageEnding:
+class MongoPageEnding:
     """`now` is the store's time."""
 
     def __init__(

@@ -17,7 +17,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 
 from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.moments import to_us
-from waypost.adapters.mongodb.page_ending import PageEnding
+from waypost.adapters.mongodb.page_ending import MongoPageEnding
 from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, SettledRows, moved_by, remembered, versioned
 from waypost.adapters.pass_outcomes import Outcome, decode_pass, encode_pass, finished, refused
 from waypost.importing.pages import OutdatedAnswer, Writing, rivals
@@ -42,7 +42,7 @@ class Busy(NamedTuple):
     indexed: str
 
 
-class PageWriting:
+class MongoPageWriting:
     """`now` is the store's time."""
 
     def __init__(
@@ -63,7 +63,7 @@ class PageWriting:
         self._requested_at = to_us(writing.requested_at)
         self._moment, self._now = now, to_us(now)
         self._busy = busy
-        self._ending = PageEnding(database, session, lease.shard, writing, self._now)
+        self._ending = MongoPageEnding(database, session, lease.shard, writing, self._now)
 
     async def write(self, page: Page, rows: PageRows) -> Outcome:
         state = (await self._load()).reading(page, self._writing.extent, self._writing.requested_at)

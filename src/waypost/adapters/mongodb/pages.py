@@ -13,7 +13,7 @@ from waypost.adapters.mongodb.documents import counting, ending, literal
 from waypost.adapters.mongodb.errors import at_the_border
 from waypost.adapters.mongodb.jobs import MongoJobStore
 from waypost.adapters.mongodb.moments import from_us
-from waypost.adapters.mongodb.page_writing import Busy, PageWriting
+from waypost.adapters.mongodb.page_writing import Busy, MongoPageWriting
 from waypost.adapters.mongodb.schema import BY_FENCE, LEASED, UNFINISHED
 from waypost.adapters.mongodb.sizes import refuse_large_records
 from waypost.adapters.page_rows import PageRows, recall
@@ -25,7 +25,7 @@ from waypost.scaling.jobs.store import JobStore
 
 _WITHIN_THE_HOUR = {"$gt": ["$seen_at", {"$dateSubtract": {"startDate": "$$NOW", "unit": "hour", "amount": 1}}]}
 
-_Write = Callable[[PageWriting], Awaitable[Outcome]]
+_Write = Callable[[MongoPageWriting], Awaitable[Outcome]]
 
 # Seconds for a look, and for a commit with its tries.
 _QUICK, _COMMIT = 10, 30
@@ -59,14 +59,14 @@ class MongoPageStore:
         return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
 
     async def go_on(self, lease: Lease, writing: Writing) -> Committed:
-        return await self._commit(lease, writing, PageWriting.go_on, None)
+        return await self._commit(lease, writing, MongoPageWriting.go_on, None)
 
     @at_the_border(_COMMIT)
     async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
         async def work(session: AsyncClientSession) -> Committed:
             # The fenced write comes first: it fails for a stale worker before anything else is touched.
             now = await self._hold(session, lease, following, writing)
-            outcome = await write(PageWriting(self._database, session, lease, writing, now=now, busy=self._busy))
+            outcome = await write(MongoPageWriting(self._database, session, lease, writing, now=now, busy=self._busy))
             if outcome.is_over and outcome.state.parts:
                 await self._jobs.split_in(session, lease, outcome.state.parts, outcome.counted)
             elif outcome.is_over:
@@ -138,14 +138,14 @@ class MongoApartPageStore:
         return await tell(self._jobs, lease, writing, outcome, page.cursor)
 
     async def go_on(self, lease: Lease, writing: Writing) -> Committed:
-        outcome = await self._write(lease, writing, PageWriting.go_on, None)
+        outcome = await self._write(lease, writing, MongoPageWriting.go_on, None)
         return await tell(self._jobs, lease, writing, outcome, None)
 
     @at_the_border(_COMMIT)
     async def _write(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Outcome:
         async def work(session: AsyncClientSession) -> Outcome:
             now: datetime = (await self._hold(lease, session))["now"]
-            outcome = await write(PageWriting(self._database, session, lease, writing, now=now, busy=self._busy))
+            outcome = await write(MongoPageWriting(self._database, session, lease, writing, now=now, busy=self._busy))
             parts = list(outcome.state.parts) if outcome.is_over else []
             moved: Document = {"cursor": outcome.cursor(following), "done": outcome.is_over, "parts": parts or None}
             await self._shards.update_one({"_id": lease.shard}, {"$set": moved}, session=session)

@@ -21,7 +21,7 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Address:
+class PostgresAddress:
     hosts: tuple[Host, ...]
     database: str
     # The URL without its hosts.
@@ -33,7 +33,7 @@ class Address:
         return f"{','.join(map(str, self.hosts))}/{self.database}"
 
 
-def read_address(url: str) -> tuple[Address, dict[str, str]]:
+def read_address(url: str) -> tuple[PostgresAddress, dict[str, str]]:
     """The address in a URL, and the parameters of its query that are not part of it.
 
     Raises ValueError, whose text may have the password in it.
@@ -53,10 +53,10 @@ def read_address(url: str) -> tuple[Address, dict[str, str]]:
         # Whatever we do, we also write: of several, the primary is meant.
         parameters.setdefault(_TARGET, "read-write")
     secret = user.replace("@", "%40") + at
-    return Address(hosts, database, f"{scheme}://{secret}/{database}"), parameters
+    return PostgresAddress(hosts, database, f"{scheme}://{secret}/{database}"), parameters
 
 
-def with_parameters(address: Address, parameters: dict[str, str]) -> str:
+def with_parameters(address: PostgresAddress, parameters: dict[str, str]) -> str:
     """The URL for the driver, which is told the host apart."""
     return f"{address.dsn}?{urlencode(parameters)}" if parameters else address.dsn
 

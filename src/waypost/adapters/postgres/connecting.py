@@ -15,7 +15,7 @@ _NEXT = (
 )
 
 
-class Connector:
+class PostgresConnector:
     """Tries one host after the other, each with a share of the time: one that swallows all it is sent costs no more.
 
     The driver does so too, but with one time-out for all of them.

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 import asyncpg
 
 from waypost.adapters.postgres.address import read_address, with_parameters
-from waypost.adapters.postgres.connecting import Connector
+from waypost.adapters.postgres.connecting import PostgresConnector
 from waypost.adapters.postgres.errors import translated
 from waypost.adapters.postgres.migrations import migrate, refuse_unless_current
 from waypost.adapters.postgres.wakeups import Wakeups
@@ -35,7 +35,7 @@ class PostgresDatabase:
             cache = int(parameters.pop(_STATEMENT_CACHE, "100"))
         self.hears = bool(cache)
         self._name = address.name
-        self._connector = Connector(
+        self._connector = PostgresConnector(
             with_parameters(address, parameters), address.hosts, _CONNECT_SECONDS, _driver_options(cache)
         )
         self._pool = asyncpg.create_pool(

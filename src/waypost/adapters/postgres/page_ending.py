@@ -30,7 +30,7 @@ _SQL = load_queries(__package__, "pages.sql")
 _Versions = list[tuple[str, int]]
 
 
-class PageEnding:
+class PostgresPageEnding:
     def __init__(self, tx: Any, shard: str, writing: Writing) -> None:
         self._tx = tx
         self._shard = shard

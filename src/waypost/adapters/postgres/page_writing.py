@@ -11,7 +11,7 @@ from asyncpg.pgproto import pgproto
 from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, SettledRows, moved_by, remembered, versioned
 from waypost.adapters.pass_outcomes import Outcome, decode_pass, encode_pass, finished, refused
 from waypost.adapters.postgres import jobs
-from waypost.adapters.postgres.page_ending import PageEnding
+from waypost.adapters.postgres.page_ending import PostgresPageEnding
 from waypost.adapters.queries import load_queries
 from waypost.importing.pages import OutdatedAnswer, Writing, rivals
 from waypost.importing.passes import Gap, Pass
@@ -26,7 +26,7 @@ SQL = load_queries(__package__, "pages.sql")
 _Versions = list[tuple[str, int]]
 
 
-class PageWriting:
+class PostgresPageWriting:
     """`contended` names the statement that says whether others may bring the same places at this moment."""
 
     def __init__(self, tx: Any, lease: Lease, writing: Writing, *, contended: str) -> None:
@@ -35,7 +35,7 @@ class PageWriting:
         self._shard = lease.shard
         self._writing = writing
         self._contended = contended
-        self._ending = PageEnding(tx, lease.shard, writing)
+        self._ending = PostgresPageEnding(tx, lease.shard, writing)
 
     async def write(self, page: Page, rows: PageRows) -> Outcome:
         state = (await self._load()).reading(page, self._writing.extent, self._writing.requested_at)

@@ -10,13 +10,13 @@ from waypost.adapters.page_rows import PageRows, recall
 from waypost.adapters.pass_outcomes import Outcome
 from waypost.adapters.postgres import jobs
 from waypost.adapters.postgres.database import PostgresDatabase
-from waypost.adapters.postgres.page_writing import SQL, PageWriting
+from waypost.adapters.postgres.page_writing import SQL, PostgresPageWriting
 from waypost.importing.pages import Committed, Writing
 from waypost.importing.source import Page, Remembered
 from waypost.scaling.jobs.job import Done, Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
 
-_Write = Callable[[PageWriting], Awaitable[Outcome]]
+_Write = Callable[[PostgresPageWriting], Awaitable[Outcome]]
 
 
 class PostgresPageStore:
@@ -42,7 +42,7 @@ class PostgresPageStore:
         return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
 
     async def go_on(self, lease: Lease, writing: Writing) -> Committed:
-        return await self._commit(lease, writing, PageWriting.go_on, None)
+        return await self._commit(lease, writing, PostgresPageWriting.go_on, None)
 
     async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
         async with self._database.transaction() as tx:
@@ -50,7 +50,7 @@ class PostgresPageStore:
             counted = jobs.encode(writing.counted)
             if not await tx.fetch(SQL["hold_job"], lease.job_id, lease.fence, following, counted):
                 raise jobs.lost(lease)
-            outcome = await write(PageWriting(tx, lease, writing, contended="contended"))
+            outcome = await write(PostgresPageWriting(tx, lease, writing, contended="contended"))
             if outcome.is_over:
                 await tx.fetch(jobs.SQL["complete"], *jobs.acks([Done(lease, outcome.counted)]))
                 if outcome.state.parts:
@@ -102,13 +102,13 @@ class PostgresApartPageStore:
         return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
 
     async def go_on(self, lease: Lease, writing: Writing) -> Committed:
-        return await self._commit(lease, writing, PageWriting.go_on, None)
+        return await self._commit(lease, writing, PostgresPageWriting.go_on, None)
 
     async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
         async with self._database.transaction() as tx:
             if not await tx.fetch(SQL["hold_shard"], lease.shard, lease.fence):
                 raise _outdated(lease)
-            outcome = await write(PageWriting(tx, lease, writing, contended="contended_apart"))
+            outcome = await write(PostgresPageWriting(tx, lease, writing, contended="contended_apart"))
             parts = outcome.state.parts if outcome.is_over else ()
             at = outcome.cursor(following), outcome.is_over, list(parts) or None
             await tx.execute(SQL["move_shard"], lease.shard, *at)

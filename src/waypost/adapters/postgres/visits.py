@@ -38,7 +38,7 @@ from waypost.sharing.visits.spans import (
     windows,
 )
 from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, Step
-from waypost.sharing.visits.tally import Tally, read_agents, totals
+from waypost.sharing.visits.tally import VisitTally, read_agents, totals
 from waypost.sharing.visits.visit import Visit
 
 SQL = load_queries(__package__, "visits.sql")
@@ -61,7 +61,7 @@ class PostgresVisitStore:
         async with self._database.transaction() as tx:
             await _hold(tx, {event.visit.link_id for event in events})
             added = set(await tx.fetchval(SQL["add"], *columns))
-            tally = await asyncio.to_thread(Tally, [event for event in events if event.visit.id in added])
+            tally = await asyncio.to_thread(VisitTally, [event for event in events if event.visit.id in added])
             await _count(tx, tally)
         return len(added)
 
@@ -132,7 +132,7 @@ class PostgresVisitStore:
             await _clear(tx, links, days)
             found, counted = await tx.cursor(SQL["all_of"], links, *map(_day_start, days)), 0
             while rows := await found.fetch(COUNTED_AT_A_TIME, timeout=_PATIENCE):
-                await _count(tx, Tally(event_of(row, row["at"]) for row in rows), timeout=_PATIENCE)
+                await _count(tx, VisitTally(event_of(row, row["at"]) for row in rows), timeout=_PATIENCE)
                 counted += len(rows)
             return counted
 
@@ -143,7 +143,7 @@ async def _hold(tx: Any, links: Iterable[str], timeout: float | None = None) -> 
     await tx.execute(SQL["hold"], chosen, timeout=timeout)
 
 
-async def _count(tx: Any, tally: Tally, timeout: float | None = None) -> None:
+async def _count(tx: Any, tally: VisitTally, timeout: float | None = None) -> None:
     """Add to what was counted."""
     visitors = tally.visitors()
     seen = await _run(tx, "seen", [row[:3] for row in visitors], timeout)

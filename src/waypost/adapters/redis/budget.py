@@ -15,7 +15,7 @@ from waypost.adapters.redis.client import RedisClient
 from waypost.adapters.redis.scripts import Script, load_scripts
 from waypost.kernel.clock import monotonic
 from waypost.scaling.ratelimit.account import Account, Answered, Asked, Known, Rules
-from waypost.scaling.ratelimit.budget import Look
+from waypost.scaling.ratelimit.budget import BudgetLook
 
 SCRIPTS = {**load_scripts("lua/budget"), **load_scripts("lua/turn")}
 
@@ -68,9 +68,9 @@ class RedisBudgetStore:
     async def leave(self, key: str, rules: Rules, known: Known, turn: int) -> Known:
         return _read(await self._run("leave", key, rules, known, turn), rules)[0]
 
-    async def look(self, key: str) -> Look:
+    async def look(self, key: str) -> BudgetLook:
         now, account, common = msgspec.msgpack.decode(await self._run("look", key, _NO_RULES, Known()))
-        return Look(_account(account), _account(common), now)
+        return BudgetLook(_account(account), _account(common), now)
 
     async def epoch(self, key: str) -> int:
         return int(msgspec.msgpack.decode(await self._run("epoch", key, _NO_RULES, Known())))

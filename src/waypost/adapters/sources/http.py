@@ -17,7 +17,7 @@ import msgspec
 from waypost import __version__
 from waypost.adapters.sources.access import Access
 from waypost.adapters.sources.advice import parse_advice, parse_retry_after, told_at
-from waypost.adapters.sources.unpacking import KNOWN, Broken, TooLarge, Unpacker
+from waypost.adapters.sources.unpacking import KNOWN, BadlyPacked, TooLarge, Unpacker
 from waypost.importing.source import AccessDenied, OutsideScope, ProviderRefused, ProviderUnavailable
 from waypost.kernel.errors import TerminalError, WaypostError
 from waypost.scaling.ratelimit.budget import Advice
@@ -37,7 +37,7 @@ class ProviderRejected(TerminalError):
     slug = "provider-rejected"
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ProviderAnswer(msgspec.Struct, frozen=True):
     """`headers` by their names in lower case; `address` is what was asked, from the path on."""
 
     body: bytes
@@ -75,11 +75,13 @@ class ProviderClient:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def get(self, path: str = "", params: Mapping[str, str] | None = None, *, etag: str | None = None) -> Answer:
+    async def get(
+        self, path: str = "", params: Mapping[str, str] | None = None, *, etag: str | None = None
+    ) -> ProviderAnswer:
         """What is below the provider's address. With an `etag`, only if it is another one by now."""
         return await self.get_at(self.address(path, params), etag=etag)
 
-    async def get_at(self, address: str, *, etag: str | None = None) -> Answer:
+    async def get_at(self, address: str, *, etag: str | None = None) -> ProviderAnswer:
         """What is at this address of the provider's, as `address` and `follow` tell it."""
         if not address.startswith("/"):
             raise OutsideScope(f"{self.hide(address[:200])!r} is not an address below {self._url}")
@@ -112,7 +114,7 @@ class ProviderClient:
         """An address for people, with the host and without secrets."""
         return self.hide(f"{self._split.scheme}://{self._split.netloc}{address}")
 
-    def follow(self, answer: Answer, link: str) -> str:
+    def follow(self, answer: ProviderAnswer, link: str) -> str:
         """Where a link in an answer leads. Raises OutsideScope unless it is the provider's own: our key goes along."""
         try:
             target = urlsplit(urljoin(f"{self._split.scheme}://{self._split.netloc}{answer.address}", link.strip()))
@@ -129,7 +131,7 @@ class ProviderClient:
             raise ProviderRejected("the provider's next page has our key in its address, which cannot be kept")
         return address if address.startswith("/") else f"/{address}"
 
-    def etag(self, answer: Answer) -> str | None:
+    def etag(self, answer: ProviderAnswer) -> str | None:
         """The provider's name for an answer, if it is one that can be kept."""
         etag = answer.headers.get("etag", "")
         return etag if 0 < len(etag) <= _LONGEST_ETAG and self.hide(etag) == etag else None
@@ -138,16 +140,16 @@ class ProviderClient:
         """Text that may come from a provider, without our key in it."""
         return self._access.hide(text) if self._access else text
 
-    async def _ask(self, address: str, etag: str | None) -> Answer:
+    async def _ask(self, address: str, etag: str | None) -> ProviderAnswer:
         url = f"{self._split.scheme}://{self._split.netloc}{address}"
         async with self._http.stream("GET", url, headers={"If-None-Match": etag} if etag else None) as answer:
             headers = {name.lower(): value for name, value in answer.headers.items()}
             advice = parse_advice(answer.headers, told_at(answer.headers, datetime.now(UTC)))
             if answer.status_code == httpx.codes.NOT_MODIFIED and etag:
-                return Answer(b"", advice, headers, address, not_modified=True)
+                return ProviderAnswer(b"", advice, headers, address, not_modified=True)
             self._judge(answer)
             body = await self._read(answer)
-            return Answer(self._access.hide_in(body) if self._access else body, advice, headers, address)
+            return ProviderAnswer(self._access.hide_in(body) if self._access else body, advice, headers, address)
 
     async def _read(self, answer: httpx.Response) -> bytes:
         encoding = answer.headers.get("Content-Encoding", "").strip().lower()
@@ -161,7 +163,7 @@ class ProviderClient:
         except TooLarge:
             message = f"the provider's answer is larger than {self._max_answer} bytes (import.max_answer)"
             raise ProviderRejected(message) from None
-        except Broken as error:
+        except BadlyPacked as error:
             raise ProviderUnavailable(f"the provider's answer is not the gzip that it claims to be: {error}") from None
 
     def _judge(self, answer: httpx.Response) -> None:

@@ -3,28 +3,28 @@
 import msgspec
 
 
-class Tally(msgspec.Struct, frozen=True):
+class RecordTally(msgspec.Struct, frozen=True):
     """How many records have come, and how many there are in all; None unless each answer so far has told it."""
 
     read: int
     total: int | None
 
 
-def count_on(before: Tally | None, count: int, total: int | None) -> Tally:
+def count_on(before: RecordTally | None, count: int, total: int | None) -> RecordTally:
     """With one more page; `before` is None for the first one. A total that is less than what came is none."""
     read = count + (before.read if before else 0)
     is_told = total is not None and total >= read and (before is None or before.total is not None)
-    return Tally(read, total if is_told else None)
+    return RecordTally(read, total if is_told else None)
 
 
-def how_it_moved(before: Tally | None, total: int | None) -> str | None:
+def how_it_moved(before: RecordTally | None, total: int | None) -> str | None:
     """Why the pages are not those of one list, if the total shows it."""
     if before is None or before.total is None or total is None or total == before.total:
         return None
     return f"the total changed from {before.total} to {total} while it was read"
 
 
-def is_certain(before: Tally | None, now: Tally) -> bool:
+def is_certain(before: RecordTally | None, now: RecordTally) -> bool:
     """Whether the list that has been read to its end is sure to be whole: one answer is, and several are when as many
     records came as all of them have told.
     """

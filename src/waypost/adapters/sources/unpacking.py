@@ -13,7 +13,7 @@ class TooLarge(Exception):
     """There is more than was allowed, packed or unpacked."""
 
 
-class Broken(Exception):
+class BadlyPacked(Exception):
     """The bytes are not what they claim to be."""
 
 
@@ -39,13 +39,13 @@ class Unpacker:
 
     def finish(self) -> bytes:
         if self._gzip and self._packed and not self._gzip.eof:
-            raise Broken("it breaks off")
+            raise BadlyPacked("it breaks off")
         return self._body.getvalue()
 
     def _begin_another(self) -> None:
         self._parts += 1
         if self._parts > _MOST_PARTS:
-            raise Broken(f"it has more than {_MOST_PARTS} parts")
+            raise BadlyPacked(f"it has more than {_MOST_PARTS} parts")
         self._gzip = zlib.decompressobj(_GZIP)
 
     def _unpack(self, chunk: bytes) -> None:
@@ -57,7 +57,7 @@ class Unpacker:
                 # Zero would mean without a bound.
                 self._body.write(self._gzip.decompress(chunk, self._most - self._body.tell() + 1))
             except zlib.error as error:
-                raise Broken(str(error)) from None
+                raise BadlyPacked(str(error)) from None
             if self._body.tell() > self._most:
                 raise TooLarge
             chunk = self._gzip.unused_data if self._gzip.eof else self._gzip.unconsumed_tail

@@ -31,7 +31,7 @@ _SQL = load_queries(__package__, "pages.sql")
 _Versions = list[tuple[str, int]]
 
 
-class PageEnding:
+class SqlitePageEnding:
     def __init__(self, tx: sqlite3.Connection, shard: str, writing: Writing) -> None:
         self._tx = tx
         self._shard = shard

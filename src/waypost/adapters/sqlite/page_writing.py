@@ -10,7 +10,7 @@ from waypost.adapters.page_rows import PageRows, PlaceRow, SettledRows, moved_by
 from waypost.adapters.pass_outcomes import Outcome, decode_pass, encode_pass, finished, refused
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import from_us, now_us, to_us
-from waypost.adapters.sqlite.page_ending import PageEnding
+from waypost.adapters.sqlite.page_ending import SqlitePageEnding
 from waypost.importing.pages import OutdatedAnswer, Writing, rivals
 from waypost.importing.passes import Gap, Pass
 from waypost.importing.refusals import too_many_rejected
@@ -24,7 +24,7 @@ _SQL = load_queries(__package__, "pages.sql")
 _Versions = list[tuple[str, int]]
 
 
-class PageWriting:
+class SqlitePageWriting:
     """`contended` names the statement that says whether others may bring the same places at this moment."""
 
     def __init__(self, tx: sqlite3.Connection, lease: Lease, writing: Writing, *, contended: str) -> None:
@@ -35,7 +35,7 @@ class PageWriting:
         self._requested_at = to_us(writing.requested_at)
         self._now = now_us()
         self._contended = contended
-        self._ending = PageEnding(tx, shard, writing)
+        self._ending = SqlitePageEnding(tx, shard, writing)
         self._extent = {
             "shard": shard,
             "source": writing.extent.source,

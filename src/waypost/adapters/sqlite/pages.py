@@ -12,14 +12,14 @@ from waypost.adapters.pass_outcomes import Outcome
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite import jobs
 from waypost.adapters.sqlite.database import SqliteDatabase, from_us, now_us
-from waypost.adapters.sqlite.page_writing import PageWriting
+from waypost.adapters.sqlite.page_writing import SqlitePageWriting
 from waypost.importing.pages import Committed, Writing
 from waypost.importing.source import Page, Remembered
 from waypost.scaling.jobs.job import Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
 
 _SQL = load_queries(__package__, "pages.sql")
-_Write = Callable[[PageWriting], Outcome]
+_Write = Callable[[SqlitePageWriting], Outcome]
 _parts = msgspec.json.Decoder(list[str])
 
 
@@ -46,13 +46,13 @@ class SqlitePageStore:
         return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
 
     async def go_on(self, lease: Lease, writing: Writing) -> Committed:
-        return await self._commit(lease, writing, PageWriting.go_on, None)
+        return await self._commit(lease, writing, SqlitePageWriting.go_on, None)
 
     async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
         def work(tx: sqlite3.Connection) -> Committed:
             # The fenced write comes first: it fails for a stale worker before anything else is touched.
             jobs.count(tx, lease, writing.counted)
-            outcome = write(PageWriting(tx, lease, writing, contended="contended"))
+            outcome = write(SqlitePageWriting(tx, lease, writing, contended="contended"))
             tx.execute(jobs.SQL["move_cursor"], {"cursor": outcome.cursor(following), "id": lease.job_id})
             if outcome.is_over:
                 jobs.end_lease(tx, lease, outcome.counted, status="done", now=now_us())
@@ -111,12 +111,12 @@ class SqliteApartPageStore:
         return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
 
     async def go_on(self, lease: Lease, writing: Writing) -> Committed:
-        return await self._commit(lease, writing, PageWriting.go_on, None)
+        return await self._commit(lease, writing, SqlitePageWriting.go_on, None)
 
     async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
         def work(tx: sqlite3.Connection) -> Outcome:
             _raise_fence(tx, lease)
-            outcome = write(PageWriting(tx, lease, writing, contended="contended_apart"))
+            outcome = write(SqlitePageWriting(tx, lease, writing, contended="contended_apart"))
             parts = msgspec.json.encode(outcome.state.parts).decode() if outcome.state.parts else None
             moved = {"shard": lease.shard, "cursor": outcome.cursor(following), "done": outcome.is_over}
             tx.execute(_SQL["move_shard"], {**moved, "parts": parts if outcome.is_over else None})

@@ -40,7 +40,7 @@ from waypost.sharing.visits.spans import (
     windows,
 )
 from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, Step
-from waypost.sharing.visits.tally import Event, Tally, read_agents, totals
+from waypost.sharing.visits.tally import TalliedVisit, VisitTally, read_agents, totals
 from waypost.sharing.visits.visit import Visit
 
 SQL = load_queries(__package__, "visits.sql")
@@ -56,7 +56,7 @@ class SqliteVisitStore:
             known = {row["id"] for row in tx.execute(SQL["known"], {"ids": ids})}
             new = [event for event in events if event.visit.id not in known]
             tx.executemany(SQL["add"], map(_row, new))
-            _count(tx, Tally(new))
+            _count(tx, VisitTally(new))
             return len(new)
 
         # Before the transaction: others should not wait until agents are read.
@@ -147,7 +147,7 @@ def _count_again(tx: sqlite3.Connection, links: Sequence[str], days: Range) -> i
     _clear(tx, _json(links), (first, last))
     found, counted = tx.execute(SQL["all_of"], {"links": _json(links)} | _moments((first, last))), 0
     while rows := found.fetchmany(COUNTED_AT_A_TIME):
-        _count(tx, Tally(event_of(row, from_us(row["at"])) for row in rows))
+        _count(tx, VisitTally(event_of(row, from_us(row["at"])) for row in rows))
         counted += len(rows)
     return counted
 
@@ -166,7 +166,7 @@ def _clear(tx: sqlite3.Connection, links: str, days: Range) -> None:
         tx.execute(SQL[name], asked)
 
 
-def _count(tx: sqlite3.Connection, tally: Tally) -> None:
+def _count(tx: sqlite3.Connection, tally: VisitTally) -> None:
     """Add to what was counted."""
     visitors = tally.visitors()
     known = {row[:3]: hours for row in visitors for (hours,) in tx.execute(SQL["seen"], row[:3])}
@@ -181,7 +181,7 @@ def _count(tx: sqlite3.Connection, tally: Tally) -> None:
     tx.executemany(SQL["count_values"], tally.values())
 
 
-def _row(event: Event) -> tuple[Any, ...]:
+def _row(event: TalliedVisit) -> tuple[Any, ...]:
     visit_id, link_id, at, *rest = row_of(event)
     return (visit_id, link_id, to_us(at), *rest)
 

@@ -12,9 +12,9 @@ import msgspec
 
 from waypost.kernel.errors import TerminalError, WaypostError
 from waypost.kernel.tasks import end
-from waypost.roles.kit.build_process import Answer, Counted, Impossible, Refused
+from waypost.roles.kit.build_process import Answer, Impossible, PlacesRead, Refused
 from waypost.roles.kit.children import environ_of
-from waypost.serving.building.tasks import Done, Task
+from waypost.serving.building.tasks import Task, TaskDone
 from waypost.serving.format import SnapshotNotWritten
 from waypost.settings import Settings
 
@@ -49,9 +49,9 @@ class BuildProcesses:
     ) -> None:
         await self._end()
 
-    async def do(self, tasks: Sequence[Task], on_count: Callable[[int], None]) -> list[Done]:
+    async def do(self, tasks: Sequence[Task], on_count: Callable[[int], None]) -> list[TaskDone]:
         """What came of each task. The first that fails ends all: others may be in the middle of theirs."""
-        waiting, done = iter(enumerate(tasks)), dict[int, Done]()
+        waiting, done = iter(enumerate(tasks)), dict[int, TaskDone]()
         members = [
             asyncio.create_task(self._member(process, waiting, done, on_count))
             for process in self._processes[: len(tasks)]
@@ -66,7 +66,7 @@ class BuildProcesses:
         self,
         process: asyncio.subprocess.Process,
         waiting: Iterator[tuple[int, Task]],
-        done: dict[int, Done],
+        done: dict[int, TaskDone],
         on_count: Callable[[int], None],
     ) -> None:
         for number, task in waiting:
@@ -90,7 +90,7 @@ class BuildProcesses:
             await process.wait()
 
 
-async def _ask(process: asyncio.subprocess.Process, task: Task, on_count: Callable[[int], None]) -> Done:
+async def _ask(process: asyncio.subprocess.Process, task: Task, on_count: Callable[[int], None]) -> TaskDone:
     assert process.stdin
     assert process.stdout
     with suppress(ConnectionError):  # then there is no answer either, which tells more
@@ -98,9 +98,9 @@ async def _ask(process: asyncio.subprocess.Process, task: Task, on_count: Callab
         await process.stdin.drain()
     while line := await process.stdout.readline():
         match _answer.decode(line):
-            case Counted(places):
+            case PlacesRead(places):
                 on_count(places)
-            case Done() as done:
+            case TaskDone() as done:
                 return done
             case Refused() as refused:
                 raise _error(refused)

@@ -23,12 +23,12 @@ from waypost.places.store import Part
 from waypost.roles.kit.children import end_with
 from waypost.serving.building.runs import RunWriter
 from waypost.serving.building.sections import perform
-from waypost.serving.building.tasks import Do, Done, Read, Task
+from waypost.serving.building.tasks import Do, Read, Task, TaskDone
 from waypost.settings import Settings, load_settings
 from waypost.telemetry.logs import configure_logs
 
 
-class Counted(msgspec.Struct, frozen=True, tag=True):
+class PlacesRead(msgspec.Struct, frozen=True, tag=True):
     """Places read since the last answer."""
 
     places: int
@@ -49,7 +49,7 @@ class Impossible(msgspec.Struct, frozen=True, tag=True):
     reason: str
 
 
-Answer = Counted | Done | Refused | Impossible
+Answer = PlacesRead | TaskDone | Refused | Impossible
 _task = msgspec.json.Decoder(Task)
 
 
@@ -75,17 +75,17 @@ class PartReader:
                 yield places
 
 
-async def do(task: Task, reader: PartReader, on_count: Callable[[int], None]) -> Done:
+async def do(task: Task, reader: PartReader, on_count: Callable[[int], None]) -> TaskDone:
     match task.work:
         case Do(step):
-            return Done(section=perform(step, Path(task.place)))
+            return TaskDone(section=perform(step, Path(task.place)))
         case Read(part, name, memory):
             writer = RunWriter(Path(task.place), name, memory)
             async for batch in reader.batches(part):
                 writer.add(batch)
                 on_count(len(batch))
             writer.flush()
-            return Done(runs=tuple(writer.runs))
+            return TaskDone(runs=tuple(writer.runs))
 
 
 async def answer(settings: Settings) -> None:
@@ -93,7 +93,7 @@ async def answer(settings: Settings) -> None:
     try:
         for line in sys.stdin.buffer:
             try:
-                _say(await do(_task.decode(line), reader, lambda places: _say(Counted(places))))
+                _say(await do(_task.decode(line), reader, lambda places: _say(PlacesRead(places))))
             except WaypostError as error:
                 _say(Refused(type(error).__qualname__, str(error), error.next_step))
             except OSError as error:

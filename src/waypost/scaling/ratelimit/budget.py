@@ -59,12 +59,12 @@ class Budget(Protocol):
         """The provider answered; the next turn that is asked for says so, which raises a lowered rate slowly."""
         ...
 
-    async def look(self, key: str) -> "Look":
+    async def look(self, key: str) -> "BudgetLook":
         """How the budget stands, without taking anything."""
         ...
 
 
-class Look(msgspec.Struct, frozen=True):
+class BudgetLook(msgspec.Struct, frozen=True):
     """A budget at a moment of its store's clock, both of them for people."""
 
     account: Account
@@ -85,7 +85,7 @@ class BudgetStore(Protocol):
 
     async def leave(self, key: str, rules: Rules, known: Known, turn: int) -> Known: ...
 
-    async def look(self, key: str) -> Look: ...
+    async def look(self, key: str) -> BudgetLook: ...
 
     async def epoch(self, key: str) -> int:
         """Turns that were granted in an earlier epoch are void."""

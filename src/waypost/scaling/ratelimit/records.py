@@ -7,7 +7,7 @@ from typing import NoReturn, Protocol, TypeVar
 import msgspec
 
 from waypost.scaling.ratelimit.account import Account, Answered, Asked, Known, Rules
-from waypost.scaling.ratelimit.budget import Look
+from waypost.scaling.ratelimit.budget import BudgetLook
 from waypost.scaling.ratelimit.ledger import Ledger
 
 Result = TypeVar("Result")
@@ -53,9 +53,9 @@ class RecordBudgetStore:
     async def leave(self, key: str, rules: Rules, known: Known, turn: int) -> Known:
         return await self._change(key, rules, known, lambda ledger: ledger.leave(turn))
 
-    async def look(self, key: str) -> Look:
+    async def look(self, key: str) -> BudgetLook:
         (own, common), now = await self._records.read([key, _provider(key)])
-        return Look(_read(own), _read(common), now)
+        return BudgetLook(_read(own), _read(common), now)
 
     async def epoch(self, key: str) -> int:
         (own,), _ = await self._records.read([key])

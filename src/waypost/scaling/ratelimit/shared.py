@@ -13,7 +13,7 @@ from waypost.kernel.errors import StoreTrouble
 from waypost.kernel.ids import new_id
 from waypost.kernel.tasks import end
 from waypost.scaling.ratelimit.account import Rules
-from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, BudgetStore, Look, ProviderPauses, WhenAway
+from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, BudgetLook, BudgetStore, ProviderPauses, WhenAway
 from waypost.scaling.ratelimit.gate import Gate, Ticket
 from waypost.scaling.ratelimit.share import Share
 from waypost.telemetry.logs import get_logger
@@ -102,7 +102,7 @@ class SharedBudget:
     def succeeded(self, key: str) -> None:
         self._gate(key).succeeded()
 
-    async def look(self, key: str) -> Look:
+    async def look(self, key: str) -> BudgetLook:
         return await self._store.look(key)
 
     async def _try(self, key: str, gate: Gate, ticket: Ticket, max_pause: float | None) -> bool:

@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from waypost.scaling.ratelimit.account import Rules
-from waypost.scaling.ratelimit.budget import Look
+from waypost.scaling.ratelimit.budget import BudgetLook
 from waypost.scaling.ratelimit.ledger import MEMBER_SECONDS
 
 _SECOND = 1_000_000
@@ -34,7 +34,7 @@ class BudgetView(msgspec.Struct, frozen=True):
     processes: int
 
 
-def view_of(key: str, look: Look, rules: Rules) -> BudgetView:
+def view_of(key: str, look: BudgetLook, rules: Rules) -> BudgetView:
     account, now = look.account, look.now
     limits, next_turn = [], max(0, account.penalty - now, account.quiet - now)
     for spacing in rules.spacings:

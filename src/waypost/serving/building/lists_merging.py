@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from waypost.serving.building.lists_writing import Listed, RowNumbers, listed, opening, padded, pair, starts
 from waypost.serving.building.runs import Run, Stretch
-from waypost.serving.format import Lists
+from waypost.serving.format import ListsLayout
 
 
 class Values(msgspec.Struct, frozen=True):
@@ -104,7 +104,7 @@ class _Part(msgspec.Struct, frozen=True, eq=False):
 def joined(paths: Sequence[Path]) -> Iterator[bytes]:
     """One file of lists from several, whose values follow each other."""
     parts = [_open(path) for path in paths]
-    where = Lists(
+    where = ListsLayout(
         sum(part.values for part in parts), sum(part.rows for part in parts), sum(part.text_bytes for part in parts)
     )
     yield from opening(where)
@@ -120,9 +120,9 @@ def joined(paths: Sequence[Path]) -> Iterator[bytes]:
         yield _read(path, part.first_row, 4 * part.rows)
 
 
-def _open(path: Path) -> Lists:
+def _open(path: Path) -> ListsLayout:
     values, rows, text_bytes = np.fromfile(path, dtype="<u8", count=3).tolist()
-    return Lists(values, rows, text_bytes)
+    return ListsLayout(values, rows, text_bytes)
 
 
 def _read(path: Path, at: int, size: int) -> bytes:

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from waypost.serving.format import ALIGNMENT, Lists
+from waypost.serving.format import ALIGNMENT, ListsLayout
 
 RowNumbers = NDArray[np.uint32]
 Pairs = NDArray[np.uint64]
@@ -24,8 +24,8 @@ class Listed(msgspec.Struct, frozen=True, eq=False):
     rows: RowNumbers
 
     @property
-    def layout(self) -> Lists:
-        return Lists(len(self.values), len(self.rows), sum(map(len, self.values)))
+    def layout(self) -> ListsLayout:
+        return ListsLayout(len(self.values), len(self.rows), sum(map(len, self.values)))
 
     def pieces(self) -> Iterator[bytes]:
         """The file, part by part."""
@@ -37,7 +37,7 @@ class Listed(msgspec.Struct, frozen=True, eq=False):
         yield self.rows.astype("<u4").tobytes()
 
 
-class Field:
+class FieldValues:
     """One field's values as places come: a number for each value, and pairs of these numbers and rows."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ def starts(sizes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return found
 
 
-def opening(where: Lists) -> Iterator[bytes]:
+def opening(where: ListsLayout) -> Iterator[bytes]:
     """The header of a file of lists."""
     return padded(np.array([where.values, where.rows, where.text_bytes, 0], dtype="<u8").tobytes())
 

@@ -20,7 +20,7 @@ from waypost.serving.building.runs import Run, column, gathered, halves
 _SAMPLES = 64
 
 
-class Share(msgspec.Struct, frozen=True):
+class RunShare(msgspec.Struct, frozen=True):
     """Some rows of a run, which follow each other, and where its features of these rows begin and end."""
 
     run: Run
@@ -33,7 +33,7 @@ class Share(msgspec.Struct, frozen=True):
 class Range(msgspec.Struct, frozen=True):
     """What becomes the rows from `row` on of `count`, and the bytes from `byte` on of all features."""
 
-    shares: tuple[Share, ...]
+    shares: tuple[RunShare, ...]
     row: int
     byte: int
     count: int
@@ -105,10 +105,10 @@ def _splits(run: Run, file: IO[bytes], ends: Sequence[Spot]) -> list[int]:
     return [0, *inner, run.count]
 
 
-def _share(run: Run, file: IO[bytes], first: int, last: int) -> Share:
+def _share(run: Run, file: IO[bytes], first: int, last: int) -> RunShare:
     [begin] = column(file, run, "starts", first, first + 1).tolist()
     [end] = column(file, run, "starts", last, last + 1).tolist()
-    return Share(run, first, last, begin, end)
+    return RunShare(run, first, last, begin, end)
 
 
 def merge(task: Range, place: Path) -> None:
@@ -133,7 +133,7 @@ def merge(task: Range, place: Path) -> None:
     _tell_runs(task, order)
 
 
-def _read(shares: Sequence[Share]) -> dict[str, NDArray[np.uint64]]:
+def _read(shares: Sequence[RunShare]) -> dict[str, NDArray[np.uint64]]:
     parts: dict[str, list[NDArray[np.uint64]]] = {}
     for share in shares:
         with Path(share.run.path).open("rb") as file:
@@ -144,7 +144,7 @@ def _read(shares: Sequence[Share]) -> dict[str, NDArray[np.uint64]]:
     return {name: np.concatenate(found) for name, found in parts.items()}
 
 
-def _features(shares: Sequence[Share]) -> bytearray:
+def _features(shares: Sequence[RunShare]) -> bytearray:
     features = bytearray(sum(share.feature_end - share.feature for share in shares))
     at = 0
     with memoryview(features) as view:

@@ -4,7 +4,7 @@ from array import array
 
 from waypost.kernel.folding import words
 from waypost.places.place import Place, place_id_bytes, to_feature
-from waypost.serving.building.lists_writing import Field
+from waypost.serving.building.lists_writing import FieldValues
 from waypost.serving.format import LISTS, LONGEST_WORD, MOST_WORDS, NEVER, UnusablePlace, microseconds
 from waypost.serving.reading.boxes import on_earth
 
@@ -22,7 +22,7 @@ class Rows:
         self.ids = bytearray()
         self.lon, self.lat = array("d"), array("d")
         self.power, self.updated = array("d"), array("q")
-        self.fields = {name: Field() for name in LISTS}
+        self.fields = {name: FieldValues() for name in LISTS}
 
     def __len__(self) -> int:
         return len(self.sizes)

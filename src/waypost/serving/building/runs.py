@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from waypost.places.place import Place
 from waypost.serving.building.lists_writing import Listed, starts
 from waypost.serving.building.rows import Rows
-from waypost.serving.format import LISTS, Lists, aligned
+from waypost.serving.format import LISTS, ListsLayout, aligned
 from waypost.serving.hilbert import keys
 
 _FEATURES_A_WRITE = 4096
@@ -28,7 +28,7 @@ class Stretch(msgspec.Struct, frozen=True):
     """A file of lists inside a run: where it begins, and what it holds."""
 
     at: int
-    where: Lists
+    where: ListsLayout
 
 
 class Run(msgspec.Struct, frozen=True):

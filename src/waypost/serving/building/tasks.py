@@ -26,6 +26,6 @@ class Task(msgspec.Struct, frozen=True):
     work: Read | Do
 
 
-class Done(msgspec.Struct, frozen=True, tag=True):
+class TaskDone(msgspec.Struct, frozen=True, tag=True):
     runs: tuple[Run, ...] = ()
     section: Section | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 from waypost.kernel.backoff import full_jitter
 from waypost.serving.format import Section
 from waypost.serving.pulling.origin import Arriving, Origin, OriginAway, OriginBroken
-from waypost.serving.pulling.part import Excess, Part
+from waypost.serving.pulling.part import Excess, PartialFile
 
 _TRIES = 5
 # An answer that brought as much as this was worth it, and does not count as failed.
@@ -32,7 +32,7 @@ class Fetcher:
         """Puts the file into the folder, whose name is the generation's. What arrives is kept also when this fails."""
         where = f"{folder.name}/{section.name}"
         failed = 0
-        with closing(await asyncio.to_thread(Part, folder, section)) as part:
+        with closing(await asyncio.to_thread(PartialFile, folder, section)) as part:
             while True:
                 before = self.received
                 try:
@@ -47,7 +47,7 @@ class Fetcher:
                         raise
                     await asyncio.sleep(full_jitter(failed, base=_BASE_SECONDS, cap=_CAP_SECONDS, rng=self._rng))
 
-    async def _receive(self, part: Part, section: Section, where: str, on_bytes: OnBytes) -> None:
+    async def _receive(self, part: PartialFile, section: Section, where: str, on_bytes: OnBytes) -> None:
         """As much as one answer brings."""
         async with self._origin.open(where, part.size, part.tag) as arriving:
             self._refuse_wrong_size(arriving, section, where)
@@ -63,7 +63,7 @@ class Fetcher:
         if not part.is_complete:
             raise OriginAway(f"{self._origin.url}/{where} ended after {part.size:,} of {section.size:,} bytes")
 
-    def _write(self, part: Part, chunk: bytes, where: str) -> None:
+    def _write(self, part: PartialFile, chunk: bytes, where: str) -> None:
         try:
             part.write(chunk)
         except Excess:
@@ -76,7 +76,7 @@ class Fetcher:
                 f"{self._origin.url}/{where} has {arriving.size:,} bytes, and its manifest says {section.size:,}"
             )
 
-    def _begin_again(self, part: Part, where: str) -> None:
+    def _begin_again(self, part: PartialFile, where: str) -> None:
         """Bytes of two answers that do not fit together get another chance; those of one are what the origin has."""
         resumed = part.resumed
         part.restart()

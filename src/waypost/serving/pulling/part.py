@@ -16,7 +16,7 @@ class Excess(Exception):
     """More arrives than the manifest says."""
 
 
-class Part:
+class PartialFile:
     """What there is of one file so far. Closed by `close`, and nothing of it is lost then."""
 
     def __init__(self, folder: Path, section: Section) -> None:

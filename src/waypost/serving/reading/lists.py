@@ -21,7 +21,7 @@ _STEP = 1 << 18
 class Lists:
     """One mapped file of lists."""
 
-    def __init__(self, mapped: Mapped, where: layout.Lists) -> None:
+    def __init__(self, mapped: Mapped, where: layout.ListsLayout) -> None:
         view = memoryview(mapped)
         self._mapped = mapped
         self._texts = where.texts
@@ -74,13 +74,13 @@ def open_lists(path: Path, mapped: Mapped, *, count: int, values: int | None) ->
     return lists
 
 
-def _header(path: Path, mapped: Mapped) -> layout.Lists:
+def _header(path: Path, mapped: Mapped) -> layout.ListsLayout:
     if len(mapped) < ALIGNMENT:
         raise SnapshotBroken(path, "is shorter than its header")
     values, rows, text_bytes, nothing = memoryview(mapped)[:_HEADER].cast("Q")
     if nothing:
         raise SnapshotBroken(path, "is damaged: its header is not one")
-    return layout.Lists(values, rows, text_bytes)
+    return layout.ListsLayout(values, rows, text_bytes)
 
 
 def _in_order(lists: Lists, count: int) -> Iterator[bool]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from waypost.sharing.visits.visit import Visit
-from waypost.sharing.visits.visitors import Observer, Shown
+from waypost.sharing.visits.visitors import Observer, ShownByBrowser
 
 _DAY = 86_400.0
 _MICROSECONDS = 1_000_000
@@ -24,7 +24,7 @@ class VisitLines:
         self._numbers = itertools.count()
         self._second, self._written_second = -1, b""
 
-    def ending(self, at: float, address: str, shown: Shown) -> bytes:
+    def ending(self, at: float, address: str, shown: ShownByBrowser) -> bytes:
         """All of a line behind the time: good for whatever else this visitor follows on the same day (UTC)."""
         visit = self._visit("", datetime.fromtimestamp(at, UTC), address, shown)
         start = msgspec.json.encode(Visit(visit.id, visit.link_id, visit.at)).removesuffix(b'"}')

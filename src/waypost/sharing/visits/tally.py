@@ -13,7 +13,7 @@ from waypost.sharing.visits.visit import Visit
 _PERIODS = (1, DAY_HOURS, DAY_HOURS * STRETCH)
 
 
-class Event(msgspec.Struct, frozen=True):
+class TalliedVisit(msgspec.Struct, frozen=True):
     """A visit as it is kept, with what its agent told us then: a later release may read agents better."""
 
     visit: Visit
@@ -34,17 +34,17 @@ class Event(msgspec.Struct, frozen=True):
         )
 
 
-def read_agents(visits: Iterable[Visit]) -> list[Event]:
+def read_agents(visits: Iterable[Visit]) -> list[TalliedVisit]:
     """Each visit once, whichever way it came twice into one batch."""
     each = {visit.id: visit for visit in visits}
     agents = ((visit, classify(visit.agent)) for visit in each.values())
-    return [Event(visit, agent.browser, agent.device, agent.system, agent.is_bot) for visit, agent in agents]
+    return [TalliedVisit(visit, agent.browser, agent.device, agent.system, agent.is_bot) for visit, agent in agents]
 
 
-class Tally:
+class VisitTally:
     """Adds events up to the rows that a store adds to its own. Rows that are near each other there are so here."""
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
+    def __init__(self, events: Iterable[TalliedVisit] = ()) -> None:
         self.events = 0
         self._visits: Counter[tuple[str, int]] = Counter()
         self._bots: Counter[tuple[str, int]] = Counter()
@@ -53,7 +53,7 @@ class Tally:
         for event in events:
             self._add(event)
 
-    def _add(self, event: Event) -> None:
+    def _add(self, event: TalliedVisit) -> None:
         self.events += 1
         hour, link = to_us(event.visit.at) // HOUR, event.visit.link_id
         if event.is_bot:

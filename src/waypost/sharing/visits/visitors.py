@@ -42,7 +42,7 @@ class Countries(Protocol):
     def country(self, address: str) -> str: ...
 
 
-class Shown(msgspec.Struct, frozen=True):
+class ShownByBrowser(msgspec.Struct, frozen=True):
     """What a browser shows of itself and of where it comes from."""
 
     agent: str = ""
@@ -55,14 +55,14 @@ class Shown(msgspec.Struct, frozen=True):
     is_preview: bool = False
 
 
-def read_headers(headers: Mapping[bytes, bytes]) -> Shown:
+def read_headers(headers: Mapping[bytes, bytes]) -> ShownByBrowser:
     agent = _text(headers.get(b"user-agent", b""), LONGEST_AGENT)
     preview = is_preview(agent) or _fetches_ahead(headers)
     if headers.get(b"dnt") == b"1" or headers.get(b"sec-gpc") == b"1":
-        return Shown(is_private=True, is_preview=preview)
+        return ShownByBrowser(is_private=True, is_preview=preview)
     host, path = read_referrer(_text(headers.get(b"referer", b""), _LONGEST_REFERRER))
     language = read_language(_text(headers.get(b"accept-language", b""), _LONGEST_LANGUAGES))
-    return Shown(agent, host, path, language, is_preview=preview)
+    return ShownByBrowser(agent, host, path, language, is_preview=preview)
 
 
 class Observer:
@@ -76,7 +76,7 @@ class Observer:
         self._day = date.min
         self._key = b""
 
-    def visit(self, link_id: str, at: datetime, address: str, shown: Shown) -> Visit:
+    def visit(self, link_id: str, at: datetime, address: str, shown: ShownByBrowser) -> Visit:
         """`at` is now, in UTC."""
         visit_id = f"{self._prefix}{next(self._numbers):x}"
         if shown.is_private:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from fastapi import Request
 
-from waypost.sharing.visits.visitors import Shown, read_headers
+from waypost.sharing.visits.visitors import ShownByBrowser, read_headers
 from waypost.web.http.heads import Header
 from waypost.web.http.proxies import Proxies, by_name
 
@@ -13,7 +13,7 @@ class VisitorHeaders(NamedTuple):
     """The headers of a request, and what they show of whoever sent it."""
 
     headers: dict[bytes, bytes]
-    shown: Shown
+    shown: ShownByBrowser
 
 
 def read_asked(headers: list[Header]) -> VisitorHeaders:

@@ -61,7 +61,7 @@ class Reason(msgspec.Struct, frozen=True, omit_defaults=True):
     parameter: str | None = None
 
 
-class Refusal(msgspec.Struct, frozen=True):
+class RefusedWish(msgspec.Struct, frozen=True):
     """Why there is no link for a line; lines count from 1."""
 
     line: int
@@ -101,7 +101,7 @@ def bulk_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
 
         return _InTurn(few, answer)
 
-    either = {"anyOf": [schema_of(LinkDocument), schema_of(Refusal)]}
+    either = {"anyOf": [schema_of(LinkDocument), schema_of(RefusedWish)]}
     router.add_api_route(
         "/v1/links/bulk",
         create_many,
@@ -175,7 +175,7 @@ class _Bulk:
             "bulk-refused",
             f"{len(refused)} of {len(lines)} lines were refused, so that no link was made",
             title="Not all links can be made",
-            lines=[Refusal(number, _reason(error)) async for number, error in with_pauses(refused)],
+            lines=[RefusedWish(number, _reason(error)) async for number, error in with_pauses(refused)],
         )
 
     async def _make(self, lines: Sequence[Line], *, atomic: bool) -> Sequence[Outcome]:
@@ -194,7 +194,7 @@ class _Bulk:
 
     def _show(self, number: int, outcome: Outcome, visits: Mapping[str, int]) -> bytes:
         if isinstance(outcome, WaypostError):
-            return _line(Refusal(number, _reason(outcome)))
+            return _line(RefusedWish(number, _reason(outcome)))
         return _line(show_link(outcome.link, self._base_url, visits.get(outcome.link.id, 0)))
 
 
@@ -212,11 +212,12 @@ def _split(body: bytes) -> list[tuple[int, bytes]]:
 def _refuse_all(lines: Sequence[Line], reason: Reason) -> bytes:
     """Each with what is wrong with it, or else with this."""
     return b"".join(
-        _line(Refusal(number, _reason(wish) if isinstance(wish, WaypostError) else reason)) for number, wish in lines
+        _line(RefusedWish(number, _reason(wish) if isinstance(wish, WaypostError) else reason))
+        for number, wish in lines
     )
 
 
-def _line(document: LinkDocument | Refusal) -> bytes:
+def _line(document: LinkDocument | RefusedWish) -> bytes:
     return msgspec.json.encode(document) + b"\n"
 
 

@@ -78,7 +78,7 @@ def problem_answer(error: WaypostError) -> Answer:
     return Answer(error.http_status, _PROBLEM, [body], len(body))
 
 
-class Answered(Response):
+class AnswerResponse(Response):
     """An answer on its way through FastAPI."""
 
     def __init__(self, answer: Answer) -> None:

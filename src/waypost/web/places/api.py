@@ -17,7 +17,7 @@ from waypost.serving.shelf import LiveGeneration
 from waypost.web.places import pages
 from waypost.web.places.answer import Answer, Chunk
 from waypost.web.places.collection import collection, following, forms, own
-from waypost.web.places.delivery import FEATURE, ITEM, JSON, PAGE, Look, give
+from waypost.web.places.delivery import FEATURE, ITEM, JSON, PAGE, AnswerLook, give
 from waypost.web.places.negotiation import wants_html
 from waypost.web.places.parameters import (
     DEFAULT_LIMIT,
@@ -162,7 +162,7 @@ def _either(asking: Asking, generation: Generation, values: Values, page: Any, b
     return give(asking, generation, _pinned(look, values), made)
 
 
-def _pinned(look: Look, values: Values) -> Look:
+def _pinned(look: AnswerLook, values: Values) -> AnswerLook:
     return look._replace(pinned=True) if "generation" in values else look
 
 

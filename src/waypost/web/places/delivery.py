@@ -15,7 +15,7 @@ _FRESH = b"no-cache"
 _FOR_GOOD = b"public, max-age=86400, immutable"
 
 
-class Look(NamedTuple):
+class AnswerLook(NamedTuple):
     """How an answer looks from outside, whatever is in it; `pinned` when its generation was asked for by name."""
 
     kind: bytes
@@ -24,13 +24,13 @@ class Look(NamedTuple):
     pinned: bool = False
 
 
-FEATURE = Look(b"application/geo+json")
-ITEM = Look(b"application/geo+json", by_accept=True)
-PAGE = Look(b"text/html; charset=utf-8", form="-html", by_accept=True)
-JSON = Look(b"application/json")
+FEATURE = AnswerLook(b"application/geo+json")
+ITEM = AnswerLook(b"application/geo+json", by_accept=True)
+PAGE = AnswerLook(b"text/html; charset=utf-8", form="-html", by_accept=True)
+JSON = AnswerLook(b"application/json")
 
 
-def give(asking: Asking, generation: Generation, look: Look, body: Callable[[], list[Chunk]]) -> Answer:
+def give(asking: Asking, generation: Generation, look: AnswerLook, body: Callable[[], list[Chunk]]) -> Answer:
     """Where the client has it already, the body is not even made."""
     known = asking.headers.get(b"if-none-match")
     if known and (tag := _known(known, generation.name + look.form)):
@@ -38,7 +38,7 @@ def give(asking: Asking, generation: Generation, look: Look, body: Callable[[], 
     return finish(asking, body(), look, generation.name)
 
 
-def finish(asking: Asking, chunks: list[Chunk], look: Look, generation: str | None) -> Answer:
+def finish(asking: Asking, chunks: list[Chunk], look: AnswerLook, generation: str | None) -> Answer:
     """Compressed, if that is wanted and pays. Without a generation it has no tag: it changes with a release."""
     size = sum(map(len, chunks))
     if size < LEAST or not (accepted := asking.headers.get(b"accept-encoding")) or not (encoding := choose(accepted)):
@@ -51,7 +51,7 @@ def finish(asking: Asking, chunks: list[Chunk], look: Look, generation: str | No
 
 
 @lru_cache(256)
-def _head(look: Look, generation: str | None, encoding: str | None) -> Head:
+def _head(look: AnswerLook, generation: str | None, encoding: str | None) -> Head:
     headers = [*_kept(look), (b"content-type", look.kind)]
     if encoding:
         headers.append((b"content-encoding", encoding.encode()))
@@ -63,7 +63,7 @@ def _head(look: Look, generation: str | None, encoding: str | None) -> Head:
     return head_of(*headers)
 
 
-def _kept(look: Look) -> list[Header]:
+def _kept(look: AnswerLook) -> list[Header]:
     """Who may keep a copy, for how long, and of what it is one."""
     return [
         (b"cache-control", _FOR_GOOD if look.pinned else _FRESH),

@@ -8,16 +8,16 @@ from waypost.serving.reading.reader import Generation
 from waypost.web.places import ogc, pages
 from waypost.web.places.answer import Answer
 from waypost.web.places.api import PlacesApi, is_html
-from waypost.web.places.delivery import JSON, PAGE, Look, finish
+from waypost.web.places.delivery import JSON, PAGE, AnswerLook, finish
 from waypost.web.places.parameters import FORM, Parameters
 from waypost.web.places.request import Asking
-from waypost.web.places.tiles import Tiles
+from waypost.web.places.tiles import TileAnswers
 
-_SCHEMA = Look(b"application/schema+json")
+_SCHEMA = AnswerLook(b"application/schema+json")
 
 
 class Documents:
-    def __init__(self, api: PlacesApi, tiles: Tiles) -> None:
+    def __init__(self, api: PlacesApi, tiles: TileAnswers) -> None:
         self._api, self._tiles = api, tiles
         self.formed, self.plain = Parameters(FORM), Parameters()
 
@@ -58,7 +58,7 @@ class Documents:
     def _generation(self) -> Generation:
         return self._api.live.generation
 
-    def _json(self, asking: Asking, document: Any, look: Look) -> Answer:
+    def _json(self, asking: Asking, document: Any, look: AnswerLook) -> Answer:
         self.plain.read(asking.query)
         return finish(asking, [msgspec.json.encode(document)], look, None)
 

@@ -10,12 +10,12 @@ from starlette.types import Scope
 from waypost.kernel.errors import WaypostError
 from waypost.web.http.routing import readable
 from waypost.web.places import description as says
-from waypost.web.places.answer import Answer, Answered, problem_answer
+from waypost.web.places.answer import Answer, AnswerResponse, problem_answer
 from waypost.web.places.api import GenerationGone, NotOpen, PlacesApi
 from waypost.web.places.documents import Documents
 from waypost.web.places.parameters import Parameters
 from waypost.web.places.request import Asking
-from waypost.web.places.tiles import Tiles
+from waypost.web.places.tiles import TileAnswers
 
 Handler = Callable[..., Answer]
 
@@ -41,7 +41,7 @@ class Front:
     def __init__(self, api: PlacesApi, public_url: str) -> None:
         self._api = api
         self._public_url = public_url
-        self.tiles = Tiles(api)
+        self.tiles = TileAnswers(api)
         self.documents = Documents(api, self.tiles)
 
     def routes(self) -> list[PlaceRoute]:
@@ -71,7 +71,7 @@ class Front:
 
     def _add(self, router: APIRouter, route: PlaceRoute) -> None:
         async def endpoint(request: Request) -> Response:
-            return Answered(await self.answer(route.handler, request.scope, *request.path_params.values()))
+            return AnswerResponse(await self.answer(route.handler, request.scope, *request.path_params.values()))
 
         readable(
             router,

@@ -5,12 +5,12 @@ from typing import Any
 from waypost.serving.reading.tiles import DEEPEST, LAYER
 from waypost.web.places.answer import Answer
 from waypost.web.places.api import PlacesApi
-from waypost.web.places.delivery import Look, give
+from waypost.web.places.delivery import AnswerLook, give
 from waypost.web.places.parameters import GENERATION, BadParameter, Parameters
 from waypost.web.places.reading import whole
 from waypost.web.places.request import Asking
 
-_TILE = Look(b"application/vnd.mapbox-vector-tile")
+_TILE = AnswerLook(b"application/vnd.mapbox-vector-tile")
 # Past this, clients enlarge what they have. A tile is a street wide, and seldom has so many places that they are
 # clustered.
 _FINEST = 18
@@ -26,7 +26,7 @@ _FIELDS = {
 }
 
 
-class Tiles:
+class TileAnswers:
     def __init__(self, api: PlacesApi) -> None:
         self._api = api
         self.parameters = Parameters(GENERATION)

@@ -16,9 +16,9 @@ import pytest
 from support.told_provider import Provider, Told, dripping, endless, http, provider, silent
 from waypost import __version__
 from waypost.adapters.sources.access import Access, AuthTable, read_access
-from waypost.adapters.sources.http import Answer, ProviderClient, ProviderRejected
+from waypost.adapters.sources.http import ProviderAnswer, ProviderClient, ProviderRejected
 from waypost.adapters.sources.reading import read_array, read_json
-from waypost.adapters.sources.unpacking import Broken, TooLarge, Unpacker
+from waypost.adapters.sources.unpacking import BadlyPacked, TooLarge, Unpacker
 from waypost.adapters.sources.weblinks import next_link
 from waypost.importing.source import AccessDenied, OutsideScope, ProviderRefused, ProviderUnavailable
 from waypost.kernel.configuration import Secret, SettingError
@@ -58,7 +58,7 @@ def ask(
     return asyncio.run(main())
 
 
-async def get(client: ProviderClient) -> Answer:
+async def get(client: ProviderClient) -> ProviderAnswer:
     return await client.get()
 
 
@@ -150,7 +150,7 @@ def test_headers_come_with_the_answer_in_lower_case() -> None:
 
 
 def test_what_has_not_changed_is_not_sent_again() -> None:
-    async def get_again(client: ProviderClient) -> Answer:
+    async def get_again(client: ProviderClient) -> ProviderAnswer:
         return await client.get(etag='"x"')
 
     answer, told = ask(http(b"", status=304), work=get_again)
@@ -226,7 +226,7 @@ def test_a_bomb_takes_no_more_memory_than_the_bound() -> None:
 def test_packed_parts_that_hold_nothing_end_too() -> None:
     with pytest.raises(TooLarge):
         Unpacker("gzip", 10_000).feed(gzip.compress(b"") * 1000)
-    with pytest.raises(Broken, match="more than 1000 parts"):
+    with pytest.raises(BadlyPacked, match="more than 1000 parts"):
         Unpacker("gzip", 1_000_000).feed(gzip.compress(b"") * 1001)
 
 
@@ -237,7 +237,7 @@ def test_a_bound_is_reached_and_not_passed() -> None:
     assert unpacker.finish() == b"12345"
     with pytest.raises(TooLarge):
         unpacker.feed(gzip.compress(b"6"))
-    with pytest.raises(Broken):
+    with pytest.raises(BadlyPacked):
         Unpacker("gzip", 100).feed(b"\x1f\x8b\x08broken header")
 
 

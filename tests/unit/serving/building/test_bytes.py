@@ -105,7 +105,7 @@ def numbers(section: bytes, kind: str) -> list[float]:
 def read_lists(encoded: bytes) -> dict[str, list[int]]:
     """Straight from the description of the format."""
     values, rows, text_bytes, nothing = numbers(encoded[:32], "<u8")
-    where = layout.Lists(int(values), int(rows), int(text_bytes))
+    where = layout.ListsLayout(int(values), int(rows), int(text_bytes))
     assert nothing == 0
     assert len(encoded) == where.size
     texts_at = [int(at) for at in numbers(encoded[where.texts_at :][: 8 * (where.values + 1)], "<u8")]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from waypost.sharing.visits.day_keys import DayKeys
 from waypost.sharing.visits.lines import VisitLines, day_of
 from waypost.sharing.visits.visit import Visit
-from waypost.sharing.visits.visitors import Observer, Shown
+from waypost.sharing.visits.visitors import Observer, ShownByBrowser
 
 
 class SameKey(DayKeys):
@@ -27,12 +27,16 @@ class Somewhere:
 
 OBSERVER = Observer(SameKey(), Somewhere())
 TEXT = st.text(max_size=30)
-SHOWN = st.builds(Shown, agent=TEXT, referrer_host=TEXT, referrer_path=TEXT, language=TEXT, is_private=st.booleans())
+SHOWN = st.builds(
+    ShownByBrowser, agent=TEXT, referrer_host=TEXT, referrer_path=TEXT, language=TEXT, is_private=st.booleans()
+)
 MOMENTS = st.floats(0, 4e9)
 
 
 @given(shown=SHOWN, at=MOMENTS, later=st.floats(0, 86_400), address=st.ip_addresses().map(str), link_id=TEXT)
-def test_a_line_is_the_observers_visit(shown: Shown, at: float, later: float, address: str, link_id: str) -> None:
+def test_a_line_is_the_observers_visit(
+    shown: ShownByBrowser, at: float, later: float, address: str, link_id: str
+) -> None:
     lines = VisitLines(OBSERVER)
     start, end = day_of(at)
     assert start <= at < end
@@ -49,6 +53,6 @@ def test_a_line_is_the_observers_visit(shown: Shown, at: float, later: float, ad
 @given(moments=st.lists(MOMENTS, min_size=2, max_size=20))
 def test_no_two_lines_have_the_same_id(moments: list[float]) -> None:
     makers = VisitLines(OBSERVER), VisitLines(OBSERVER)
-    ending = makers[0].ending(0.0, "", Shown())
+    ending = makers[0].ending(0.0, "", ShownByBrowser())
     visits = [msgspec.json.decode(maker.line(b"x", at, ending), type=Visit) for at in moments for maker in makers]
     assert len({visit.id for visit in visits}) == 2 * len(moments)

@@ -19,7 +19,7 @@ from waypost.sharing.visits.counting import counting
 from waypost.sharing.visits.rebuild import rebuild_visits
 from waypost.sharing.visits.retention import forget_old, keep_forgetting
 from waypost.sharing.visits.store import Span, VisitStore
-from waypost.sharing.visits.visitors import Shown
+from waypost.sharing.visits.visitors import ShownByBrowser
 
 KEPT = timedelta(days=30)
 
@@ -69,7 +69,7 @@ async def test_a_process_that_counts_ships_what_it_recorded_and_forgets_what_is_
     async with open_sharing_stores(settings) as stores:
         await stores.visits.append([visit(number, at=utc_now() - timedelta(days=40)) for number in range(3)])
         async with counting(settings.visits, settings.spool, stores.facts, stores.visits) as counted:
-            shown = Shown("curl/8.0.1")
+            shown = ShownByBrowser("curl/8.0.1")
             counted.shipper.record(counted.observer.visit("link-1", utc_now(), "203.0.113.7", shown))
             async with asyncio.timeout(30):
                 while len(await kept(stores.visits)) > 1:

@@ -18,7 +18,7 @@ from waypost.bootstrap.visits import open_countries
 from waypost.kernel.configuration import SettingError
 from waypost.sharing.visits.day_keys import FACT, DayKeys
 from waypost.sharing.visits.visit import Visit
-from waypost.sharing.visits.visitors import Observer, Shown, read_headers, read_language, read_referrer
+from waypost.sharing.visits.visitors import Observer, ShownByBrowser, read_headers, read_language, read_referrer
 
 ADDRESS = "203.0.113.7"
 DAY = timedelta(days=1)
@@ -57,7 +57,7 @@ def observer(facts: RememberedFacts | None = None) -> Observer:
 
 
 def hashed(observer: Observer, at: datetime = NOON, address: str = ADDRESS, agent: str = CHROME) -> str:
-    return observer.visit("link", at, address, Shown(agent)).visitor
+    return observer.visit("link", at, address, ShownByBrowser(agent)).visitor
 
 
 HEADERS = {
@@ -104,7 +104,7 @@ def test_previews_and_fetching_ahead_are_recognised(headers: Mapping[bytes, byte
 
 
 def test_no_headers_show_nothing() -> None:
-    assert read_headers({}) == Shown()
+    assert read_headers({}) == ShownByBrowser()
 
 
 @given(st.dictionaries(st.sampled_from([b"user-agent", b"referer", b"accept-language"]), st.binary(max_size=5000)))
@@ -162,7 +162,7 @@ def test_the_language_is_the_first_that_was_asked_for(text: str, language: str) 
 
 def test_no_two_visits_have_the_same_id_in_this_process_or_another() -> None:
     observers = [observer(), observer()]
-    ids = {each.visit("link", NOON, ADDRESS, Shown()).id for each in observers for _ in range(1000)}
+    ids = {each.visit("link", NOON, ADDRESS, ShownByBrowser()).id for each in observers for _ in range(1000)}
     assert len(ids) == 2000
 
 
@@ -224,8 +224,8 @@ def test_countries_come_from_a_file_however_its_provider_names_them(tmp_path: Pa
     asked = ["203.0.113.7", "198.51.100.1", "192.0.2.1", "10.1.2.3", "8.8.8.8", "2001:db8::1", "unix:", ""]
     assert [countries.country(address) for address in asked] == ["DE", "PL", "FR", "", "", "", "", ""]
     seen = Observer(keys_in(RememberedFacts()), countries)
-    assert seen.visit("link", NOON, ADDRESS, Shown(CHROME)).country == "DE"
-    assert not seen.visit("link", NOON, ADDRESS, Shown(is_private=True)).country
+    assert seen.visit("link", NOON, ADDRESS, ShownByBrowser(CHROME)).country == "DE"
+    assert not seen.visit("link", NOON, ADDRESS, ShownByBrowser(is_private=True)).country
 
 
 def test_without_a_file_there_are_no_countries() -> None:
@@ -248,4 +248,4 @@ def test_a_file_that_is_missing_or_something_else_is_told_at_the_start(tmp_path:
 
 
 def test_time_is_told_in_utc() -> None:
-    assert observer().visit("link", datetime(2026, 2, 21, 12, tzinfo=UTC), ADDRESS, Shown()).at == NOON
+    assert observer().visit("link", datetime(2026, 2, 21, 12, tzinfo=UTC), ADDRESS, ShownByBrowser()).at == NOON

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.sources.files.errors import Broken
-from waypost.adapters.sources.files.formats import SHOWN, Found, Records, Start, require_columns
+from waypost.adapters.sources.files.errors import FileBroken
+from waypost.adapters.sources.files.formats import SHOWN, FoundRecord, Records, Start, require_columns
 from waypost.adapters.sources.files.lines import Line, read_lines
 from waypost.adapters.sources.files.streams import is_compressed, open_stream
 
@@ -43,7 +43,7 @@ class _Lines:
         while quotes % 2:
             line = next(self.lines, None)
             if line is None:
-                raise Broken("it ends in the middle of a record")
+                raise FileBroken("it ends in the middle of a record")
             quotes += line.content.count(b'"') + line.lost_quotes
             self.end = line.end
 
@@ -88,19 +88,19 @@ class Csv:
                 stream.seek(offset)
             lines = _Lines(read_lines(stream, self.bound, offset), self.encoding, self.bound)
             for found in self._rows(lines, header):
-                yield found if has_offsets else Found(found.content, None, found.reason)
+                yield found if has_offsets else FoundRecord(found.content, None, found.reason)
 
     def _header(self, lines: _Lines) -> tuple[list[str], int]:
         try:
             header = [name.strip() for name in next(csv.reader(lines, delimiter=self.delimiter, strict=True), [])]
         except (csv.Error, _TooLarge) as error:
-            raise Broken(f"its header cannot be read: {error}") from None
+            raise FileBroken(f"its header cannot be read: {error}") from None
         if lines.reason or len(set(header)) < len(header):
-            raise Broken(lines.reason or "two of its columns have the same name")
+            raise FileBroken(lines.reason or "two of its columns have the same name")
         require_columns(header, self.needed)
         return header, lines.end
 
-    def _rows(self, lines: _Lines, header: list[str]) -> Iterator[Found]:
+    def _rows(self, lines: _Lines, header: list[str]) -> Iterator[FoundRecord]:
         rows = csv.reader(lines, delimiter=self.delimiter, strict=True)
         while True:
             lines.begin_row()
@@ -111,7 +111,7 @@ class Csv:
                 row, lines.reason = [], f"it is larger than {self.bound} bytes (import.max_answer)"
             except csv.Error as error:
                 if lines.is_exhausted:
-                    raise Broken(f"it ends in the middle of a record ({error})") from None
+                    raise FileBroken(f"it ends in the middle of a record ({error})") from None
                 if "field limit" in str(error):
                     lines.finish_row()
                 row, lines.reason = [], f"it is not CSV: {error}"
@@ -121,12 +121,12 @@ class Csv:
                 yield _found(row, header, lines)
 
 
-def _found(row: list[str], header: list[str], lines: _Lines) -> Found:
+def _found(row: list[str], header: list[str], lines: _Lines) -> FoundRecord:
     reason = lines.reason
     if not reason and len(row) != len(header):
         if not lines.is_ended:
-            raise Broken("it ends in the middle of a record")
+            raise FileBroken("it ends in the middle of a record")
         reason = f"it has {len(row)} columns, and the header has {len(header)}"
     if reason:
-        return Found(bytes(lines.content[:SHOWN]), lines.end, reason)
-    return Found(dict(zip(header, row, strict=True)), lines.end)
+        return FoundRecord(bytes(lines.content[:SHOWN]), lines.end, reason)
+    return FoundRecord(dict(zip(header, row, strict=True)), lines.end)

@@ -9,7 +9,7 @@ class FileUnusable(TerminalError):
     slug = "file-unusable"
 
 
-class Broken(Exception):
+class FileBroken(Exception):
     """The file does not hold together: nobody could say where its next record begins, or that there is none."""
 
 

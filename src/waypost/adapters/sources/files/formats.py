@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from waypost.adapters.sources.files.errors import Broken
+from waypost.adapters.sources.files.errors import FileBroken
 
 # How much of a record that is too large is kept to show what it was.
 SHOWN = 1000
@@ -22,7 +22,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRecord:
     """One record as it stands in a file, and why it cannot be taken in, if that is known already.
 
     `end` is where its bytes end, in a file that can be read on from there.
@@ -33,7 +33,7 @@ class Found:
     reason: str | None = None
 
 
-Records = Generator[Found, None, None]
+Records = Generator[FoundRecord, None, None]
 
 
 class Format(Protocol):
@@ -61,14 +61,14 @@ def decode_json(content: bytes) -> Mapping[str, Any]:
     return fields
 
 
-def too_large(content: bytes, end: int | None, bound: int) -> Found:
-    return Found(content[:SHOWN], end, f"it is larger than {bound} bytes (import.max_answer)")
+def too_large(content: bytes, end: int | None, bound: int) -> FoundRecord:
+    return FoundRecord(content[:SHOWN], end, f"it is larger than {bound} bytes (import.max_answer)")
 
 
 def require_columns(columns: Collection[str], needed: Collection[str]) -> None:
     """Without them no record could be taken in, and all that we hold would look deleted."""
     for path in needed:
         if path not in columns and path.partition(".")[0] not in columns:
-            raise Broken(
+            raise FileBroken(
                 f"it has no column {path}, which [fields] names; it has {', '.join(sorted(columns))[:SHOWN] or 'none'}"
             )

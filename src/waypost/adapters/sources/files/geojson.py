@@ -7,8 +7,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from waypost.adapters.sources.files.errors import Broken
-from waypost.adapters.sources.files.formats import Found, Records, Start, decode_json, too_large
+from waypost.adapters.sources.files.errors import FileBroken
+from waypost.adapters.sources.files.formats import FoundRecord, Records, Start, decode_json, too_large
 from waypost.adapters.sources.files.json_scanner import JsonScanner
 from waypost.adapters.sources.files.streams import is_compressed, open_stream
 
@@ -29,7 +29,7 @@ class GeoJson:
         has_offsets = not is_compressed(path)
         with open_stream(path) as stream:
             for found in read_features(stream, self.bound, offset):
-                yield found if has_offsets else Found(found.content, None, found.reason)
+                yield found if has_offsets else FoundRecord(found.content, None, found.reason)
 
 
 def read_features(stream: BinaryIO, bound: int, offset: int = 0) -> Records:
@@ -49,7 +49,7 @@ def read_features(stream: BinaryIO, bound: int, offset: int = 0) -> Records:
 def _find_features(scanner: JsonScanner) -> None:
     """Goes to behind the bracket with which the list of features begins."""
     if scanner.peek() != b"{":
-        raise Broken("it is not a GeoJSON FeatureCollection, which begins with '{'")
+        raise FileBroken("it is not a GeoJSON FeatureCollection, which begins with '{'")
     scanner.take(b"{")
     while scanner.peek() == b'"':
         name = _name(scanner)
@@ -60,7 +60,7 @@ def _find_features(scanner: JsonScanner) -> None:
         scanner.value(0)
         if scanner.take(b",}") == b"}":
             break
-    raise Broken("it has no features, and is not a GeoJSON FeatureCollection")
+    raise FileBroken("it has no features, and is not a GeoJSON FeatureCollection")
 
 
 def _features(scanner: JsonScanner, bound: int, *, is_first: bool) -> Records:
@@ -70,25 +70,25 @@ def _features(scanner: JsonScanner, bound: int, *, is_first: bool) -> Records:
     while is_first or scanner.take(b",]") == b",":
         is_first = False
         content, is_whole = scanner.value(bound)
-        yield Found(content, scanner.offset) if is_whole else too_large(content, scanner.offset, bound)
+        yield FoundRecord(content, scanner.offset) if is_whole else too_large(content, scanner.offset, bound)
 
 
 def _check_the_rest(scanner: JsonScanner) -> None:
     """Without it, a file that was cut off would look complete."""
     while scanner.take(b",}") == b",":
         if _name(scanner) == "features":
-            raise Broken("it has two lists of features")
+            raise FileBroken("it has two lists of features")
         scanner.take(b":")
         scanner.value(0)
     if scanner.peek():
-        raise Broken(f"at byte {scanner.offset} it has something after its end")
+        raise FileBroken(f"at byte {scanner.offset} it has something after its end")
 
 
 def _name(scanner: JsonScanner) -> str:
     if scanner.peek() != b'"':
-        raise Broken(f"at byte {scanner.offset} the name of a member is due")
+        raise FileBroken(f"at byte {scanner.offset} the name of a member is due")
     content, is_whole = scanner.value(_LONGEST_NAME)
     try:
         return msgspec.json.decode(content, type=str) if is_whole else ""
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise Broken(f"at byte {scanner.offset} there is a name that cannot be read") from None
+        raise FileBroken(f"at byte {scanner.offset} there is a name that cannot be read") from None

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.sources.files.errors import Broken
+from waypost.adapters.sources.files.errors import FileBroken
 from waypost.adapters.sources.files.wkb import to_geojson
 
 GEOMETRY = "geometry"
@@ -47,10 +47,12 @@ class Geometries:
         try:
             metadata = msgspec.json.decode(text, type=_Metadata)
         except msgspec.DecodeError as error:
-            raise Broken(f"its metadata for geometries cannot be read: {error}") from None
+            raise FileBroken(f"its metadata for geometries cannot be read: {error}") from None
         crs = metadata.columns.get(metadata.primary_column, _Column()).crs or {}
         if crs.get("type", "GeographicCRS") != "GeographicCRS":
-            raise Broken(f"its coordinates are in {crs.get('name')}; convert it to longitude and latitude (OGC:CRS84)")
+            raise FileBroken(
+                f"its coordinates are in {crs.get('name')}; convert it to longitude and latitude (OGC:CRS84)"
+            )
         encodings = {name: each.encoding for name, each in metadata.columns.items() if name in schema.names}
         return cls(encodings, metadata.primary_column)
 

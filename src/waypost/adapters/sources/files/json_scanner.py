@@ -6,7 +6,7 @@ What a value says is none of its business: it counts brackets outside strings, a
 import re
 from typing import BinaryIO
 
-from waypost.adapters.sources.files.errors import Broken
+from waypost.adapters.sources.files.errors import FileBroken
 from waypost.adapters.sources.files.formats import SHOWN
 from waypost.adapters.sources.files.lines import BOM
 
@@ -51,9 +51,9 @@ class JsonScanner:
         """The next byte that is no space, which has to be one of these."""
         found = self.peek()
         if not found:
-            raise Broken("it ends in the middle")
+            raise FileBroken("it ends in the middle")
         if found not in expected:
-            raise Broken(f"at byte {self.offset} it has {_shown(found)} where {_shown(expected)} is due")
+            raise FileBroken(f"at byte {self.offset} it has {_shown(found)} where {_shown(expected)} is due")
         self._position += 1
         return found
 
@@ -72,7 +72,7 @@ class JsonScanner:
         if begin is None:
             return self._head, False
         if begin == self._position:
-            raise Broken(f"at byte {self.offset} it has {_shown(first)} where a value is due")
+            raise FileBroken(f"at byte {self.offset} it has {_shown(first)} where a value is due")
         whole = bytes(self._buffer[begin : self._position])
         return (whole, True) if len(whole) <= bound else (whole[:SHOWN], False)
 
@@ -121,7 +121,7 @@ class JsonScanner:
 
     def _need_more(self) -> None:
         if not self._fill():
-            raise Broken("it ends in the middle of a value")
+            raise FileBroken("it ends in the middle of a value")
 
     def _fill(self) -> bool:
         """Reads on, and forgets what is no longer wanted: also the value that is being read, when it is too large."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from waypost.adapters.sources.files.errors import Broken
-from waypost.adapters.sources.files.formats import Found, Records, Start, decode_json, too_large
+from waypost.adapters.sources.files.errors import FileBroken
+from waypost.adapters.sources.files.formats import FoundRecord, Records, Start, decode_json, too_large
 from waypost.adapters.sources.files.lines import Line, read_lines
 from waypost.adapters.sources.files.streams import is_compressed, open_stream
 
@@ -35,7 +35,7 @@ class Ndjson:
                     yield too_large(content, end, self.bound)
                 elif content:
                     _refuse_half(line, content)
-                    yield Found(content, end)
+                    yield FoundRecord(content, end)
 
 
 def _refuse_half(line: Line, content: bytes) -> None:
@@ -44,4 +44,4 @@ def _refuse_half(line: Line, content: bytes) -> None:
         try:
             decode_json(content)
         except ValueError as error:
-            raise Broken(f"it ends in the middle of a record ({error})") from None
+            raise FileBroken(f"it ends in the middle of a record ({error})") from None

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.sources.files.errors import Broken, missing_library
-from waypost.adapters.sources.files.formats import Found, Records, Start, require_columns
+from waypost.adapters.sources.files.errors import FileBroken, missing_library
+from waypost.adapters.sources.files.formats import FoundRecord, Records, Start, require_columns
 from waypost.adapters.sources.files.geoparquet import Geometries
 
 _ROWS, _BUFFER = 1024, 1 << 20
@@ -44,7 +44,7 @@ class Parquet:
                         yield from _rows(file, group, before, geometries)
                     before = max(0, before - rows)
         except (pa.ArrowException, ValueError, OverflowError) as error:  # the latter: times that Python does not have
-            raise Broken(str(error)) from error
+            raise FileBroken(str(error)) from error
 
 
 def count_rows(path: Path) -> int:
@@ -56,7 +56,7 @@ def count_rows(path: Path) -> int:
         with pq.ParquetFile(path) as file:
             return int(file.metadata.num_rows)
     except pa.ArrowException as error:
-        raise Broken(str(error)) from error
+        raise FileBroken(str(error)) from error
 
 
 def _require_library(path: Path) -> None:
@@ -71,7 +71,7 @@ def _rows(file: Any, group: int, before: int, geometries: Geometries) -> Records
         skipped = min(before, batch.num_rows)
         before -= skipped
         for row in _without_nanoseconds(batch.slice(skipped)).to_pylist():
-            yield Found(row, reason=geometries.decode(row))
+            yield FoundRecord(row, reason=geometries.decode(row))
 
 
 def _without_nanoseconds(batch: Any) -> Any:

@@ -17,7 +17,7 @@ import msgspec
 from waypost.adapters.sources.fields import FieldMap
 from waypost.adapters.sources.files.definition import FilesDefinition
 from waypost.adapters.sources.files.errors import FileUnusable
-from waypost.adapters.sources.files.formats import Format, Found, Start
+from waypost.adapters.sources.files.formats import Format, FoundRecord, Start
 from waypost.adapters.sources.files.geometry import point_of
 from waypost.adapters.sources.files.listing import stem_of
 from waypost.adapters.sources.files.parquet import count_rows
@@ -111,7 +111,7 @@ def _start(part: FilePart) -> Start:
     return Start(part.number if part.step == 1 else 0)
 
 
-def _numbered(part: FilePart, records: Iterator[Found]) -> Iterator[tuple[int, Found]]:
+def _numbered(part: FilePart, records: Iterator[FoundRecord]) -> Iterator[tuple[int, FoundRecord]]:
     if part.end is not None:
         for at, found in enumerate(records):
             if found.end is None or found.end > part.end:
@@ -123,7 +123,7 @@ def _numbered(part: FilePart, records: Iterator[Found]) -> Iterator[tuple[int, F
         yield from islice(enumerate(records, part.number), part.count)
 
 
-def _read(path: Path, form: Format, source: str, number: int, found: Found) -> Place:
+def _read(path: Path, form: Format, source: str, number: int, found: FoundRecord) -> Place:
     try:
         if found.reason:
             raise ValueError(found.reason)  # noqa: TRY301 - one way out for all that is wrong

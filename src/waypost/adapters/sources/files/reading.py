@@ -13,8 +13,8 @@ import msgspec
 
 from waypost.adapters.sources.fields import FieldMap
 from waypost.adapters.sources.files.cursor import Cursor
-from waypost.adapters.sources.files.errors import Broken, FileUnusable
-from waypost.adapters.sources.files.formats import SHOWN, Format, Found, Start
+from waypost.adapters.sources.files.errors import FileBroken, FileUnusable
+from waypost.adapters.sources.files.formats import SHOWN, Format, FoundRecord, Start
 from waypost.importing.cuts import IdRange
 from waypost.importing.source import Fetched, Page, ProviderUnavailable, Reject
 
@@ -27,7 +27,7 @@ class Abandoned(Exception):
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ReadingBounds:
     records: int
     size: int
 
@@ -51,7 +51,7 @@ class Reading:
     def close(self) -> None:
         self._records.close()
 
-    def page(self, bounds: Bounds, is_abandoned: Callable[[], bool]) -> Page:
+    def page(self, bounds: ReadingBounds, is_abandoned: Callable[[], bool]) -> Page:
         """The next records, up to the bounds. The first page covers all: what no page brings after it is gone."""
         covers = IdRange() if self._cursor.start.number == 0 else None
         fetched: list[Fetched] = []
@@ -78,10 +78,10 @@ class Reading:
             if is_abandoned():
                 raise Abandoned
             if next(self._records, None) is None:
-                raise Broken(f"it has fewer records than the {self._cursor.start.number} that were read before")
+                raise FileBroken(f"it has fewer records than the {self._cursor.start.number} that were read before")
             self._before -= 1
 
-    def _next(self, is_abandoned: Callable[[], bool]) -> Found | None:
+    def _next(self, is_abandoned: Callable[[], bool]) -> FoundRecord | None:
         if is_abandoned():
             raise Abandoned
         found = next(self._records, None)
@@ -90,7 +90,7 @@ class Reading:
             self._cursor = Cursor(start, self._cursor.state, self._cursor.restarts)
         return found
 
-    def _read(self, found: Found) -> Fetched | Reject:
+    def _read(self, found: FoundRecord) -> Fetched | Reject:
         number = self._cursor.start.number
         fields, record = None, found.content if isinstance(found.content, bytes) else b""
         try:
@@ -119,7 +119,7 @@ def telling(path: Path) -> Iterator[None]:
     """Whatever goes wrong with a file is told with its name, and by its kind: worth another try or not."""
     try:
         yield
-    except (Broken, EOFError, zlib.error, lzma.LZMAError) as error:
+    except (FileBroken, EOFError, zlib.error, lzma.LZMAError) as error:
         raise FileUnusable(f"{path} is damaged or incomplete: {error}") from error
     except OSError as error:
         if error.errno in _HOPELESS:

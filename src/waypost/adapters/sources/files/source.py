@@ -15,7 +15,7 @@ from waypost.adapters.sources.files.errors import FileUnusable
 from waypost.adapters.sources.files.formats import Start
 from waypost.adapters.sources.files.listing import ending_of, find_files, list_files
 from waypost.adapters.sources.files.open_files import OpenFiles
-from waypost.adapters.sources.files.reading import Bounds, Reading, telling
+from waypost.adapters.sources.files.reading import Reading, ReadingBounds, telling
 from waypost.importing.base import BaseSource
 from waypost.importing.definitions import SourceContext
 from waypost.importing.plan import MOST_SHARDS
@@ -37,7 +37,7 @@ class FilesSource(BaseSource):
         self.provider = ", ".join(definition.paths)
         self._definition = definition
         self._folder = context.folder
-        self._bounds = Bounds(context.importing.page_size, context.importing.max_answer)
+        self._bounds = ReadingBounds(context.importing.page_size, context.importing.max_answer)
         self._files: dict[str, Path] = {}
         self._open = OpenFiles()
 
@@ -89,7 +89,7 @@ class FilesSource(BaseSource):
                 with telling(path):
                     reading = self._begin(path, Cursor(Start(), state_of(path)))
                 with closing(reading):
-                    reading.page(Bounds(1, self._bounds.size), lambda: False)
+                    reading.page(ReadingBounds(1, self._bounds.size), lambda: False)
             except FileUnusable as failure:
                 failures.append(failure)
             else:

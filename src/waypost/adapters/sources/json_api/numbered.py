@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from waypost.adapters.sources.tally import Tally
+from waypost.adapters.sources.tally import RecordTally
 
 _FORM = re.compile(r"(page|offset):(\d{1,18}):(\d{1,18}):(\d{1,18}):(\d{1,18})?:([0-9a-f]+)", re.ASCII)
 
@@ -20,7 +20,7 @@ class Numbered(msgspec.Struct, frozen=True):
     kind: str
     position: int
     count: int
-    tally: Tally
+    tally: RecordTally
     check: str
 
     def __str__(self) -> str:
@@ -32,5 +32,5 @@ class Numbered(msgspec.Struct, frozen=True):
         match = _FORM.fullmatch(cursor)
         if not match:
             return None
-        tally = Tally(int(match[3]), int(match[5]) if match[5] else None)
+        tally = RecordTally(int(match[3]), int(match[5]) if match[5] else None)
         return cls(match[1], int(match[2]), int(match[4]), tally, match[6])

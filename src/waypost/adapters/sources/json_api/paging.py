@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from waypost.adapters.sources.http import Answer, ProviderClient, ProviderRejected
+from waypost.adapters.sources.http import ProviderAnswer, ProviderClient, ProviderRejected
 from waypost.adapters.sources.json_api.body import Body
 from waypost.adapters.sources.json_api.numbered import Numbered
 from waypost.adapters.sources.json_api.tables import PaginationTable
@@ -25,7 +25,7 @@ _STARTS = {"page": 1, "offset": 0, "keyset": 0}
 class Received:
     """One answer: its records, and the highest id among them, where pages follow ids."""
 
-    answer: Answer
+    answer: ProviderAnswer
     body: Body
     records: Sequence[msgspec.Raw]
     highest: int = 0

@@ -21,14 +21,14 @@ _NEAR = 0.001
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class JsonApiQuestion:
     country: str | None = None
     cell: Cell | None = None
     window: Window | None = None
     ids: IdRange = field(default_factory=IdRange)
 
     @classmethod
-    def read(cls, shard: ShardKey, forms: Collection[tuple[str, ...]], source: str) -> "Question":
+    def read(cls, shard: ShardKey, forms: Collection[tuple[str, ...]], source: str) -> "JsonApiQuestion":
         """Raises BadShardKey for what this source cannot ask."""
         axes = shard.axes
         if shard.source != source or axes not in forms:

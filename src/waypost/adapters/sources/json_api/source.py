@@ -9,10 +9,10 @@ import msgspec
 
 from waypost.adapters.sources.access import read_access
 from waypost.adapters.sources.fields import FieldMap
-from waypost.adapters.sources.http import Answer, ProviderClient
+from waypost.adapters.sources.http import ProviderAnswer, ProviderClient
 from waypost.adapters.sources.json_api.body import Body
 from waypost.adapters.sources.json_api.paging import Onwards, Paging, Received
-from waypost.adapters.sources.json_api.question import Question
+from waypost.adapters.sources.json_api.question import JsonApiQuestion
 from waypost.adapters.sources.json_api.tables import JsonApiTable, read
 from waypost.adapters.sources.keyset import ids_after, read_number, refuse_disorder
 from waypost.adapters.sources.over_http import HttpSource
@@ -75,7 +75,7 @@ class JsonApiSource(HttpSource):
     async def check(self) -> None:
         """One record of a small part of the world, where the provider wants to be told a part."""
         spot = cell_of(0.0, 0.0, FLOOR_DEPTH) if self._table.scope.box else None
-        question = Question("DE" if self._table.scope.country else None, spot)
+        question = JsonApiQuestion("DE" if self._table.scope.country else None, spot)
         answer = await self._client.get_at(self._address(question, None, size=1))
         Body(answer.body, self._client.hide).records(self._table.records)
 
@@ -110,7 +110,7 @@ class JsonApiSource(HttpSource):
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
         return self._read(shard, cursor, await self._client.get_at(self._address(self._question(shard), cursor)))
 
-    def _read(self, shard: ShardKey, cursor: str | None, answer: Answer) -> Page:
+    def _read(self, shard: ShardKey, cursor: str | None, answer: ProviderAnswer) -> Page:
         question = self._question(shard)
         after = self._after(question, cursor)
         body = Body(answer.body, self._client.hide)
@@ -150,21 +150,21 @@ class JsonApiSource(HttpSource):
             return super().rest(shard, page)
         return ids_after(shard, self._question(shard).ids, self._paging.position(page.cursor))
 
-    def _question(self, shard: ShardKey) -> Question:
-        return Question.read(shard, self._forms, self.name)
+    def _question(self, shard: ShardKey) -> JsonApiQuestion:
+        return JsonApiQuestion.read(shard, self._forms, self.name)
 
-    def _address(self, question: Question, cursor: str | None, size: int | None = None) -> str:
+    def _address(self, question: JsonApiQuestion, cursor: str | None, size: int | None = None) -> str:
         parameters = self._params | question.parameters(self._table.scope)
         start = f"after:{question.ids.start - 1}" if cursor is None and question.ids.start else cursor
         return self._paging.address(parameters, start, size=size)
 
-    def _after(self, question: Question, cursor: str | None) -> int:
+    def _after(self, question: JsonApiQuestion, cursor: str | None) -> int:
         """The id that a page follows; 0 where pages do not follow ids."""
         if not self._paging.reads_in_order:
             return 0
         return max(self._paging.position(cursor), question.ids.start - 1)
 
-    def _see(self, raw: msgspec.Raw, question: Question) -> _Seen:
+    def _see(self, raw: msgspec.Raw, question: JsonApiQuestion) -> _Seen:
         external_id, number = None, None
         try:
             record = read_record(raw)
@@ -198,7 +198,7 @@ class JsonApiSource(HttpSource):
 
     def _covers(
         self,
-        question: Question,
+        question: JsonApiQuestion,
         received: Received,
         onwards: Onwards,
         cursor: str | None,
@@ -219,7 +219,7 @@ class JsonApiSource(HttpSource):
         return _codes(question)
 
 
-def _codes(question: Question) -> IdRange:
+def _codes(question: JsonApiQuestion) -> IdRange:
     return IdRange(question.cell.codes.start, question.cell.codes.stop) if question.cell else IdRange()
 
 

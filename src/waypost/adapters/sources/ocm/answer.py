@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from waypost.adapters.sources.keyset import refuse_disorder
-from waypost.adapters.sources.ocm.question import Question
+from waypost.adapters.sources.ocm.question import OcmQuestion
 from waypost.adapters.sources.ocm.records import OcmRecord
 from waypost.adapters.sources.reading import decode, decode_part
 from waypost.adapters.sources.values import as_utc
@@ -19,7 +19,7 @@ _record = msgspec.json.Decoder(OcmRecord)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class UnderstoodAnswer:
     """Places and rejects of the question; up to which id it is answered; whether all its ids are.
 
     `covers` are the ids of which it has all there is: none for a window.
@@ -50,7 +50,7 @@ _identified = msgspec.json.Decoder(_Identified)
 _dated = msgspec.json.Decoder(_Dated)
 
 
-def sift(records: Sequence[msgspec.Raw], question: Question, after: int) -> Answer:
+def sift(records: Sequence[msgspec.Raw], question: OcmQuestion, after: int) -> UnderstoodAnswer:
     """Leaves out what lies outside the question's window or past its ids; the provider can be told of neither end."""
     seen = [_see(raw, question.country) for raw in records]
     refuse_disorder((each.number for each in seen if each.number is not None), after)
@@ -58,7 +58,7 @@ def sift(records: Sequence[msgspec.Raw], question: Question, after: int) -> Answ
     highest = max([after, *(each.number or 0 for each in within)])
     kept = [each.item for each in within if _is_asked_for(each, question)]
     is_complete = len(within) < len(seen) or question.ids.is_past(highest + 1)
-    return Answer(
+    return UnderstoodAnswer(
         fetched=tuple(item for item in kept if isinstance(item, Fetched)),
         rejects=tuple(item for item in kept if isinstance(item, Reject)),
         highest=highest,
@@ -67,7 +67,7 @@ def sift(records: Sequence[msgspec.Raw], question: Question, after: int) -> Answ
     )
 
 
-def _is_asked_for(seen: _Seen, question: Question) -> bool:
+def _is_asked_for(seen: _Seen, question: OcmQuestion) -> bool:
     """A reject whose time cannot be read may belong to any window, and is kept in each that it comes in."""
     if isinstance(seen.item, Reject) and seen.updated_at is None:
         return True

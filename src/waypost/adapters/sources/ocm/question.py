@@ -16,13 +16,13 @@ _FORMS = {("country", period, *more) for period in _PERIODS for more in ((), ("i
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OcmQuestion:
     country: str
     window: Window | None
     ids: IdRange
 
     @classmethod
-    def read(cls, shard: ShardKey) -> "Question":
+    def read(cls, shard: ShardKey) -> "OcmQuestion":
         """Raises BadShardKey for what this source cannot ask: it would bring too much, or the wrong things."""
         axes = shard.axes
         if shard.source != "ocm" or axes not in _FORMS:

@@ -6,7 +6,7 @@ from waypost.adapters.sources.access import Access
 from waypost.adapters.sources.http import ProviderClient
 from waypost.adapters.sources.keyset import ids_after
 from waypost.adapters.sources.ocm.answer import sift
-from waypost.adapters.sources.ocm.question import Question
+from waypost.adapters.sources.ocm.question import OcmQuestion
 from waypost.adapters.sources.over_http import HttpSource
 from waypost.adapters.sources.reading import read_array
 from waypost.importing.base import budget_key
@@ -52,7 +52,7 @@ class OcmSource(HttpSource):
         read_array((await self._client.get("/v3/poi", {"client": "waypost", "maxresults": "1"})).body)
 
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
-        question = Question.read(shard)
+        question = OcmQuestion.read(shard)
         after = question.before_first if cursor is None else _read_cursor(cursor)
         received = await self._client.get(
             "/v3/poi",
@@ -84,7 +84,7 @@ class OcmSource(HttpSource):
     def rest(self, shard: ShardKey, page: Page) -> Sequence[ShardKey]:
         if page.cursor is None:
             return ()
-        return ids_after(shard, Question.read(shard).ids, _read_cursor(page.cursor))
+        return ids_after(shard, OcmQuestion.read(shard).ids, _read_cursor(page.cursor))
 
 
 def _read_cursor(cursor: str) -> int:

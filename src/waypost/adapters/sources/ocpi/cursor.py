@@ -10,28 +10,28 @@ import re
 
 import msgspec
 
-from waypost.adapters.sources.tally import Tally
+from waypost.adapters.sources.tally import RecordTally
 from waypost.importing.source import BadCursor
 
 _FORM = re.compile(r"(?:(at)|offset):(\d{1,18}):(\d{1,18})?:(?(1)|([0-9a-f]*):)(/.*)", re.ASCII | re.DOTALL)
 
 
-class Link(msgspec.Struct, frozen=True):
+class PageLink(msgspec.Struct, frozen=True):
     """What came before the page, and where the provider says that it is."""
 
-    tally: Tally
+    tally: RecordTally
     address: str
 
     def __str__(self) -> str:
         """Without a total nobody needs to know how many came, and links in a circle are noticed by their cursors."""
-        told = Tally(0, None) if self.tally.total is None else self.tally
+        told = RecordTally(0, None) if self.tally.total is None else self.tally
         return f"at:{_told(told)}:{self.address}"
 
 
 class Offset(msgspec.Struct, frozen=True):
     """What came before the page, a digest of the page before it, and where all locations are."""
 
-    tally: Tally
+    tally: RecordTally
     check: str
     locations: str
 
@@ -39,15 +39,15 @@ class Offset(msgspec.Struct, frozen=True):
         return f"offset:{_told(self.tally)}:{self.check}:{self.locations}"
 
 
-def parse(cursor: str) -> Link | Offset:
+def parse(cursor: str) -> PageLink | Offset:
     match = _FORM.fullmatch(cursor)
     if not match:
         raise bad_cursor(cursor)
-    tally = Tally(int(match[2]), int(match[3]) if match[3] else None)
-    return Link(tally, match[5]) if match[1] else Offset(tally, match[4], match[5])
+    tally = RecordTally(int(match[2]), int(match[3]) if match[3] else None)
+    return PageLink(tally, match[5]) if match[1] else Offset(tally, match[4], match[5])
 
 
-def before_page(position: Link | Offset) -> Tally | None:
+def before_page(position: PageLink | Offset) -> RecordTally | None:
     """What came before a page; None for the first one."""
     return None if isinstance(position, Offset) and not position.check else position.tally
 
@@ -56,5 +56,5 @@ def bad_cursor(cursor: str) -> BadCursor:
     return BadCursor(f"{cursor[:80]!r} is not a cursor of this release's ocpi source")
 
 
-def _told(tally: Tally) -> str:
+def _told(tally: RecordTally) -> str:
     return f"{tally.read}:{'' if tally.total is None else tally.total}"

@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.sources.http import Answer, ProviderClient, ProviderRejected, asking
-from waypost.adapters.sources.ocpi.cursor import Link, Offset, bad_cursor, before_page, parse
+from waypost.adapters.sources.http import ProviderAnswer, ProviderClient, ProviderRejected, asking
+from waypost.adapters.sources.ocpi.cursor import Offset, PageLink, bad_cursor, before_page, parse
 from waypost.adapters.sources.ocpi.envelope import data_of, read_data
 from waypost.adapters.sources.ocpi.records import Identity, Location
 from waypost.adapters.sources.ocpi.tables import OcpiTable, access_of, read
 from waypost.adapters.sources.over_http import HttpSource
 from waypost.adapters.sources.reading import decode, decode_part, read_array
-from waypost.adapters.sources.tally import Tally, count_on, how_it_moved, is_certain
+from waypost.adapters.sources.tally import RecordTally, count_on, how_it_moved, is_certain
 from waypost.adapters.sources.weblinks import next_link
 from waypost.importing.base import budget_key
 from waypost.importing.cuts import Axis, IdRange
@@ -107,7 +107,7 @@ class OcpiSource(HttpSource):
         raise bad_cursor(cursor)
 
     def _first(self) -> str:
-        return str(Offset(Tally(0, None), "", self._locations)) if self._locations else _VERSIONS
+        return str(Offset(RecordTally(0, None), "", self._locations)) if self._locations else _VERSIONS
 
     async def _find_version(self) -> Page:
         answer = await self._client.get()
@@ -149,7 +149,7 @@ class OcpiSource(HttpSource):
 
     def _address(self, cursor: str, window: Window | None) -> str:
         position = parse(cursor)
-        if isinstance(position, Link):
+        if isinstance(position, PageLink):
             return position.address
         params = {"offset": str(position.tally.read), "limit": str(self._limit)}
         if window:
@@ -157,13 +157,13 @@ class OcpiSource(HttpSource):
         return asking(position.locations, params)
 
     def _following(
-        self, answer: Answer, records: Sequence[msgspec.Raw], position: Link | Offset, tally: Tally
+        self, answer: ProviderAnswer, records: Sequence[msgspec.Raw], position: PageLink | Offset, tally: RecordTally
     ) -> str | None:
         """By the provider's link; without one by its count; and with neither until there is nothing more."""
         link = next_link(answer.headers.get("link"))
         if link:
-            return str(Link(tally, self._client.follow(answer, link)))
-        if isinstance(position, Link) or not records:
+            return str(PageLink(tally, self._client.follow(answer, link)))
+        if isinstance(position, PageLink) or not records:
             return None
         check = _digest(records)
         if check == position.check:
@@ -186,11 +186,11 @@ class OcpiSource(HttpSource):
         return Fetched(place, bytes(raw)) if is_asked_for and location.publish else None
 
 
-def _on_the_way(kind: str, address: str, answer: Answer) -> Page:
+def _on_the_way(kind: str, address: str, answer: ProviderAnswer) -> Page:
     return Page((), (), f"{kind}:{address}", last=False, advice=answer.advice, received=1)
 
 
-def _total(answer: Answer) -> int | None:
+def _total(answer: ProviderAnswer) -> int | None:
     text = answer.headers.get("x-total-count", "").strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None  # noqa: PLR2004 - 64 bits
 

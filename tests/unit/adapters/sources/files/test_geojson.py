@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.adapters.sources.files.errors import Broken
-from waypost.adapters.sources.files.formats import Found
+from waypost.adapters.sources.files.errors import FileBroken
+from waypost.adapters.sources.files.formats import FoundRecord
 from waypost.adapters.sources.files.geojson import read_features
 from waypost.adapters.sources.files.json_scanner import JsonScanner
 
@@ -50,7 +50,9 @@ class Trickle(io.BytesIO):
         return super().read(self._sizes[self._turn % len(self._sizes)])
 
 
-def read(content: bytes, *, bound: int = BOUND, offset: int = 0, sizes: Sequence[int] = (1 << 16,)) -> list[Found]:
+def read(
+    content: bytes, *, bound: int = BOUND, offset: int = 0, sizes: Sequence[int] = (1 << 16,)
+) -> list[FoundRecord]:
     return list(read_features(Trickle(content, sizes), bound, offset))
 
 
@@ -76,7 +78,7 @@ def test_reading_on_behind_any_feature_gives_the_others(collection: dict[str, An
 def test_a_collection_that_was_cut_off_is_never_taken_for_a_whole_one(collection: dict[str, Any], data: Any) -> None:
     content = json.dumps(collection).encode()
     cut = data.draw(st.integers(0, len(content) - 1))
-    with pytest.raises(Broken):
+    with pytest.raises(FileBroken):
         read(content[:cut])
 
 
@@ -102,7 +104,7 @@ def test_a_collection_that_was_cut_off_is_never_taken_for_a_whole_one(collection
 )
 def test_what_is_no_collection_is_broken(content: bytes, reason: str) -> None:
     for sizes in ([1 << 16], [1]):
-        with pytest.raises(Broken, match=reason):
+        with pytest.raises(FileBroken, match=reason):
             read(content, sizes=sizes)
 
 

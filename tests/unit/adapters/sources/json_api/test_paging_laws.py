@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.adapters.sources.http import Answer, ProviderClient
+from waypost.adapters.sources.http import ProviderAnswer, ProviderClient
 from waypost.adapters.sources.json_api.body import Body
 from waypost.adapters.sources.json_api.paging import Onwards, Paging, Received
 from waypost.adapters.sources.json_api.tables import PaginationTable
@@ -22,7 +22,7 @@ def ask(paging: Paging, ids: list[int], cursor: str | None) -> tuple[list[int], 
     text = json.dumps({"items": part, "total": len(ids)}).encode()
     body = Body(text, str)
     records = [msgspec.Raw(json.dumps(number).encode()) for number in part]
-    return part, paging.onwards(Received(Answer(text), body, records), cursor)
+    return part, paging.onwards(Received(ProviderAnswer(text), body, records), cursor)
 
 
 def change(ids: list[int], kind: Change, at: int, fresh: int) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from waypost.adapters.sources.http import Answer
+from waypost.adapters.sources.http import ProviderAnswer
 from waypost.adapters.sources.ocm.source import OcmSource
 from waypost.importing.geography import Box
 from waypost.importing.ocm_settings import OcmSettings
@@ -36,7 +36,7 @@ class Told(OcmSource):
         self.asked: list[dict[str, str]] = []
         self._client.get = self.answer  # type: ignore[method-assign, assignment] # stands in for the network
 
-    async def answer(self, path: str, params: dict[str, str]) -> Answer:
+    async def answer(self, path: str, params: dict[str, str]) -> ProviderAnswer:
         self.asked.append(params)
         since = params.get("modifiedsince", "")
         above = [
@@ -44,7 +44,7 @@ class Told(OcmSource):
             for each in self.records
             if each["ID"] > int(params["greaterthanid"]) and (each["DateLastStatusUpdate"] or "") >= since
         ]
-        return Answer(json.dumps(above[: int(params["maxresults"])]).encode())
+        return ProviderAnswer(json.dumps(above[: int(params["maxresults"])]).encode())
 
     async def walk(self, shard: str) -> list[Page]:
         pages: list[Page] = []
@@ -85,7 +85,7 @@ def test_a_time_without_an_offset_is_the_providers_utc() -> None:
 
 def test_a_record_without_a_time_is_in_no_window_and_in_every_full_import() -> None:
     class Careless(Told):
-        async def answer(self, path: str, params: dict[str, str]) -> Answer:
+        async def answer(self, path: str, params: dict[str, str]) -> ProviderAnswer:
             return await super().answer(path, {**params, "modifiedsince": ""})
 
     pages = asyncio.run(Careless([record(1)]).walk(HOUR))

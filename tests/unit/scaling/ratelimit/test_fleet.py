@@ -1,6 +1,6 @@
 """A fleet whose processes are killed and stopped all the time still uses its budget, and keeps to it, in order.
 
-Half a minute of eight processes takes about half a second here. `make chaos` tries many more of them.
+Half a minute of eight processes takes about a tenth of a second here. `SEEDS=1000` tries three thousand of them.
 """
 
 import math
@@ -76,7 +76,6 @@ def test_nine_tenths_are_used_while_one_of_eight_processes_is_killed_each_second
     for _ in range(3):
         fleet.at(at_random(rng), lambda: fleet.stop(rng.uniform(0.5, 5)))
     fleet.run(SECONDS)
-    # A slow rate has some hundred turns in this time, of which a handful more or less is chance.
-    assert len(fleet.went) >= 0.9 * capacity(fleet, rate) - 5, f"to repeat it: SEED={seed}"
+    assert len(fleet.went) >= 0.9 * capacity(fleet, rate), f"to repeat it: SEED={seed}"
     assert_within(rate, fleet)
     assert longest_overtaking(fleet) < 2, f"to repeat it: SEED={seed}"

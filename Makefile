@@ -40,7 +40,7 @@ test: ## run every test, on real servers and a real browser (ARGS="-k phrases")
 	@exec $(BIN)/pytest --numprocesses auto $(ARGS)
 
 .PHONY: test-unit
-test-unit: setup-dev ## run the tests that need no server and no browser, in under a minute (ARGS="-k phrases" PYTHON=python3.13)
+test-unit: setup-dev ## run the tests that need no server and no browser (ARGS="-k phrases" PYTHON=python3.13)
 	@echo "running the unit tests"
 	@exec $(BIN)/pytest tests/unit --numprocesses auto $(ARGS)
 

@@ -1,6 +1,7 @@
 """A little provider on loopback that answers as it is told, and remembers what it was asked."""
 
 import asyncio
+import inspect
 import json
 import queue
 import threading
@@ -39,9 +40,11 @@ async def provider(*answers: Told) -> AsyncIterator[Provider]:
     An answer is bytes, a function from the request's text to bytes, or a coroutine that writes as it likes.
     """
     told = Provider()
+    writers: list[Writer] = []
 
     async def on_connection(reader: asyncio.StreamReader, writer: Writer) -> None:
         told.connections += 1
+        writers.append(writer)
         try:
             while True:
                 request = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -57,12 +60,17 @@ async def provider(*answers: Told) -> AsyncIterator[Provider]:
     server = await asyncio.start_server(on_connection, "127.0.0.1", 0)
     async with server:
         told.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        yield told
+        try:
+            yield told
+        finally:
+            # From Python 3.12 on, a server ends only when all its connections have ended.
+            for writer in writers:
+                writer.transport.abort()
 
 
 async def _give(answer: Told, request: str, writer: Writer) -> bool:
     """Whether the connection stays open."""
-    if asyncio.iscoroutinefunction(answer):
+    if inspect.iscoroutinefunction(answer):
         await answer(writer)
         return False
     given = answer if isinstance(answer, bytes) else answer(request)  # type: ignore[arg-type] # told apart above

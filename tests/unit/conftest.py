@@ -35,5 +35,5 @@ def pytest_collection_finish() -> None:
     """Everything that is loaded by now stays, and need not be looked at again by each collection of garbage."""
     gc.collect()
     gc.freeze()
-    # Thousands of apps and clients are made and dropped; at Python's own pace a fifth of the time goes into looking.
+    # Thousands of apps and clients are made and dropped; at Python's own pace a seventh of the time goes into looking.
     gc.set_threshold(20_000, 20, 100)

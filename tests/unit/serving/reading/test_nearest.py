@@ -3,8 +3,8 @@
 from support.snapshots import generation_of, stations
 from waypost.serving.reading.query import Query
 
-# So many that the first pages are looked for in circles and the last ones among all.
-COUNT, PAGE = 21_000, 1_000
+# More than were once looked at before pages ended; the first are looked for in circles and the last among all.
+COUNT, PAGE = 101_000, 5_000
 
 
 def test_pages_of_the_nearest_go_on_to_the_last_place() -> None:

@@ -23,7 +23,7 @@ _TOKEN = re.compile(r"wp_([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII)
 
 
 class KeyRefused(TerminalError):
-    """The key that was shown is none of ours, or was revoked."""
+    """The key is unknown here, or was revoked."""
 
     slug = "key-refused"
     http_status = 401
@@ -87,7 +87,7 @@ def check_scopes(names: Iterable[str]) -> tuple[Scope, ...]:
 
 
 def parse_token(token: str) -> tuple[str, str] | None:
-    """The id and the secret in a token; None for what is no token of ours."""
+    """The id and the secret in a token; None if it is not one of our tokens."""
     match = _TOKEN.fullmatch(token)
     return (match[1], match[2]) if match else None
 

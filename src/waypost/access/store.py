@@ -19,5 +19,5 @@ class KeyStore(Protocol):
     async def find(self, id: str) -> Key | None: ...  # noqa: A002 - it is what it is
 
     async def revoke(self, id: str, at: datetime) -> bool:  # noqa: A002 - it is what it is
-        """False when there is none of that id. One that was revoked before stays as it is."""
+        """False when no key has this id. One that was revoked before stays as it is."""
         ...

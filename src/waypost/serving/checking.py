@@ -36,7 +36,7 @@ def check_rows(generation: Generation, progress: Callable[[int], None]) -> None:
 
 
 def _check_offsets(generation: Generation) -> None:
-    """They ascend from 0 to the end; a Feature without a byte before its comma is none."""
+    """They ascend from 0 to the end; a Feature has at least one byte before its comma."""
     offsets = np.memmap(generation.path / OFFSETS, dtype="<u8", mode="r")
     section = generation.manifest.section(FEATURES)
     end = section.size if section else -1

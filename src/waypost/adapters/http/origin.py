@@ -110,7 +110,7 @@ class HttpOrigin:
             target = urlsplit(urljoin(url, location.strip()))
             is_same = "@" not in target.netloc and _origin(target) == self._origin
         except ValueError:
-            raise OriginBroken(f"{self._base}/{path} leads to an address that is none") from None
+            raise OriginBroken(f"{self._base}/{path} leads to something that is not an address") from None
         if not is_same:
             there = f"{target.scheme}://{target.hostname}"[:200]
             raise OriginBroken(
@@ -147,7 +147,7 @@ def _telling(where: str) -> Iterator[None]:
 def _read(url: str) -> SplitResult:
     shown = re.sub(r"//[^/]*@", "//***@", url)[:200]
     bad = BadOrigin(
-        f"{shown!r} is no address of a folder of snapshots", next_step="write it like https://example.org/snapshots"
+        f"{shown!r} is not the address of a folder of snapshots", next_step="write it like https://example.org/snapshots"
     )
     try:
         split = urlsplit(url)

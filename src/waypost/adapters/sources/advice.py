@@ -33,7 +33,7 @@ def told_at(headers: Mapping[str, str], now: datetime) -> datetime:
 
 
 def parse_retry_after(text: str | None, now: datetime) -> float | None:
-    """Seconds from either form of the header; None if there is none that can be read."""
+    """Seconds from either form of the header; None if neither can be read."""
     if text is None:
         return None
     if _is_number(text.strip()):

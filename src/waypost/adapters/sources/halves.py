@@ -17,7 +17,7 @@ _NEVER_IN_UTF8 = range(0xF5, 0x100)
 
 _PAIR = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _SURROGATE = rb"[dD][89a-fA-F][0-9a-fA-F]{2}"
-# All that is none, and then a half; in one go, for what follows on `\\` is no escape.
+# Everything up to a half of a character, and that half; in one go, because what follows `\\` is not an escape.
 _TO_HALF = re.compile(rb"(?:[^\\]++|\\[^u]|\\u(?!%b)|%b)*+(\\u%b)?" % (_SURROGATE, _PAIR, _SURROGATE), re.DOTALL)
 
 

@@ -120,7 +120,7 @@ class ProviderClient:
             target = urlsplit(urljoin(f"{self._split.scheme}://{self._split.netloc}{answer.address}", link.strip()))
             is_ours = "@" not in target.netloc and _origin(target) == _origin(self._split)
         except ValueError:
-            raise OutsideScope("the provider's next page has an address that is none") from None
+            raise OutsideScope("the provider's next page has something that is not an address") from None
         if not is_ours:
             raise OutsideScope(f"the provider at {self._url} leads to {self._host(link)}, where our key must not go")
         address = (target.path or "/") + (f"?{target.query}" if target.query else "")

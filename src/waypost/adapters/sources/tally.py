@@ -11,7 +11,7 @@ class RecordTally(msgspec.Struct, frozen=True):
 
 
 def count_on(before: RecordTally | None, count: int, total: int | None) -> RecordTally:
-    """With one more page; `before` is None for the first one. A total that is less than what came is none."""
+    """With one more page; `before` is None for the first one. A total smaller than what came does not count."""
     read = count + (before.read if before else 0)
     is_told = total is not None and total >= read and (before is None or before.total is not None)
     return RecordTally(read, total if is_told else None)

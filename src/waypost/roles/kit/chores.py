@@ -28,7 +28,7 @@ class Chores:
             held.counted["pruned"] = await prune(self._stores.imports, self._stores.jobs, older_than=_read_age(key))
             log.info("jobs pruned", pruned=held.counted["pruned"])
         else:
-            raise BadShardKey(f"{key} is no chore of this release")
+            raise BadShardKey(f"{key} is not a chore of this release")
 
     async def _build_snapshot(self) -> None:
         from waypost.roles.kit.snapshots import build_snapshot  # noqa: PLC0415 - large, and few workers build one

@@ -10,7 +10,7 @@ from waypost.kernel.errors import AskedWrongly, NotFound, TerminalError, Transie
 
 
 class BadOrigin(AskedWrongly):
-    """The address is none from which snapshots can be pulled."""
+    """Snapshots cannot be pulled from this address."""
 
     slug = "bad-origin"
 

@@ -63,7 +63,7 @@ class TargetRules:
     @classmethod
     def of(cls, settings: SharingSettings, own: Iterable[str]) -> Self:
         """`own` are the hosts by which we are reached, beside those of the settings: of the public address, and the
-        one that is listened on. What is no name of a host is left out.
+        one that is listened on. Anything that is not the name of a host is left out.
         """
         names = {name for text in (*own, *settings.hosts) if (name := _spelt(text))}
         is_everywhere = bool(names & _EVERYWHERE)

@@ -63,7 +63,7 @@ class JsonApiQuestion:
         what belongs to the neighbour is left to it.
         """
         if self.country and place.country not in {None, self.country}:
-            where = place.country if place.country in NAMES else "a country that is none"
+            where = place.country if place.country in NAMES else "an unknown country"
             raise OutsideScope(f"asked for {self.country}, the provider sent a place in {where}")
         if self.cell and not self._is_near(place.lat, place.lon):
             raise OutsideScope(f"asked for {self.cell}, the provider sent a place at {place.lat}, {place.lon}")

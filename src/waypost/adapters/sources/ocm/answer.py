@@ -83,7 +83,7 @@ def _see(raw: msgspec.Raw, country: str) -> _Seen:
         return _Seen(number, _time_of(raw), Reject(bytes(raw), str(error), f"ocm:{number}" if number else None))
     if place.country != country:
         # What is no country is not repeated: it could be anything, even our key.
-        where = place.country if place.country in NAMES else "a country that is none"
+        where = place.country if place.country in NAMES else "an unknown country"
         raise OutsideScope(f"asked for {country}, the provider sent {place.external_id} in {where}")
     return _Seen(record.id, place.provider_updated_at, Fetched(place, bytes(raw), record.id))
 

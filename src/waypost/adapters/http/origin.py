@@ -147,7 +147,8 @@ def _telling(where: str) -> Iterator[None]:
 def _read(url: str) -> SplitResult:
     shown = re.sub(r"//[^/]*@", "//***@", url)[:200]
     bad = BadOrigin(
-        f"{shown!r} is not the address of a folder of snapshots", next_step="write it like https://example.org/snapshots"
+        f"{shown!r} is not the address of a folder of snapshots",
+        next_step="write it like https://example.org/snapshots",
     )
     try:
         split = urlsplit(url)

@@ -1,4 +1,4 @@
-"""What thousands of small tests need not do each for itself."""
+"""What thousands of small tests need not do each for itself, and other tests do."""
 
 import gc
 import os
@@ -10,7 +10,7 @@ from waypost.sharing.phrases.language import Vocabulary
 from waypost.sharing.phrases.vocabulary import Vocabularies, shipped
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def _quick_disk() -> Iterator[None]:
     """No power is cut here, so nothing waits for the disk."""
     with pytest.MonkeyPatch.context() as patched:
@@ -18,7 +18,7 @@ def _quick_disk() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def _words_read_once() -> Iterator[None]:
     """Each server of links reads and checks the words that we ship, and no test changes those."""
     read = Vocabularies.vocabulary

@@ -72,6 +72,21 @@ async def claim(jobs: PostgresJobStore, limit: int) -> list[Lease]:
     return list(await jobs.claim("me", limit=limit, lease=30, max_attempts=5))
 
 
+@pytest.mark.parametrize("group", [None, "two"])
+async def test_a_cancelled_job_that_is_pruned_while_it_is_wanted_again_is_added_anew(
+    jobs: PostgresJobStore, admin: Any, group: str | None
+) -> None:
+    await jobs.enqueue([NewJob(MANY[0])], group="one")
+    await jobs.cancel("one")
+    async with admin.transaction():
+        await admin.execute("delete from jobs")
+        waiting = asyncio.create_task(jobs.enqueue([NewJob(MANY[0])], group=group))
+        await until(admin, BLOCKED)
+    assert await waiting == 1
+    [job] = await jobs.list()
+    assert (job.shard, job.status) == (MANY[0], "pending")
+
+
 # Plans
 
 

@@ -125,7 +125,7 @@ def _fail(state: State, operation: Operation) -> Outcome:
 
 
 def _release(state: State, operation: Operation) -> Outcome:
-    return [replace(_given_back(state, operation.seconds or 0.0), attempts=max(0, state.attempts - 1))]
+    return [replace(_given_back(state, operation.seconds or 0.0), attempts=0)]
 
 
 def _enqueue(state: State, operation: Operation) -> Outcome:

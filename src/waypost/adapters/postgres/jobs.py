@@ -44,17 +44,28 @@ class PostgresJobStore:
         if not jobs:
             return 0
         new, shards = _new(jobs), list({job.shard for job in jobs})
+        added = 0
         if group is None:
-            [row] = await self._database.fetch(SQL["add"], *new, timeout=_BULK_SECONDS)
-            if row["added"] == len(shards):
-                return len(shards)
-            [again] = await self._database.fetch(SQL["add_again"], shards, timeout=_BULK_SECONDS)
-            return int(row["added"] + again["added"])
+            while True:
+                [row] = await self._database.fetch(SQL["add"], *new, timeout=_BULK_SECONDS)
+                added += int(row["added"])
+                if added == len(shards):
+                    return added
+                [again] = await self._database.fetch(SQL["add_again"], shards, timeout=_BULK_SECONDS)
+                added += int(again["added"])
+                # One that was cancelled may have been pruned before it could be wanted again; then it is added anew.
+                [row] = await self._database.fetch(SQL["count_present"], shards, timeout=_BULK_SECONDS)
+                if row["present"] == len(shards):
+                    return added
         async with self._database.transaction() as tx:
-            added = await tx.fetchval(SQL["add"], *new, timeout=_BULK_SECONDS)
-            # Not in the same statement: that would not see what another process added in the meantime.
-            await tx.execute(SQL["join_group"], group, shards, timeout=_BULK_SECONDS)
-            return int(added + await tx.fetchval(SQL["add_again"], shards, timeout=_BULK_SECONDS))
+            while True:
+                added += int(await tx.fetchval(SQL["add"], *new, timeout=_BULK_SECONDS))
+                # Not in the same statement: that would not see what another process added in the meantime.
+                await tx.execute(SQL["join_group"], group, shards, timeout=_BULK_SECONDS)
+                added += int(await tx.fetchval(SQL["add_again"], shards, timeout=_BULK_SECONDS))
+                # As above; what is there is locked by now.
+                if await tx.fetchval(SQL["count_present"], shards, timeout=_BULK_SECONDS) == len(shards):
+                    return added
 
     async def cancel(self, group: str) -> int:
         """A thousand at a time, so that nobody has to wait for long.

@@ -35,6 +35,9 @@ again as (
 select count(*) as added, case when bool_or(not_before <= now()) then pg_notify('waypost_jobs', '') end
 from again;
 
+-- count_present: how many of these shards have a job
+select count(*) as present from jobs where shard = any($1::text[]);
+
 -- join_group: the group waits for the jobs from here on, also when it had cancelled
 with wanted as materialized (
   -- Locked, as the reference to the job alone would not do for a group that is there already: whoever cancels the job

@@ -79,9 +79,10 @@ async def test_a_cancelled_job_that_is_pruned_while_it_is_wanted_again_is_added_
     await jobs.enqueue([NewJob(MANY[0])], group="one")
     await jobs.cancel("one")
     async with admin.transaction():
-        await admin.execute("delete from jobs")
+        await admin.execute("select from jobs for update")
         waiting = asyncio.create_task(jobs.enqueue([NewJob(MANY[0])], group=group))
         await until(admin, BLOCKED)
+        await admin.execute("delete from jobs")
     assert await waiting == 1
     [job] = await jobs.list()
     assert (job.shard, job.status) == (MANY[0], "pending")

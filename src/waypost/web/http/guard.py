@@ -40,7 +40,7 @@ class ScopeMissing(Forbidden):
 
     def __init__(self, scope: Scope) -> None:
         super().__init__(
-            f"this key has not the scope {scope}; use one that has, made with: waypost key create NAME --scope {scope}"
+            f"this key lacks the scope {scope}; use one that has it, made with: waypost key create NAME --scope {scope}"
         )
 
 

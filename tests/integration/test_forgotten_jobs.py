@@ -29,7 +29,7 @@ from waypost.importing.source import Page, Scope
 from waypost.kernel.clock import utc_now
 from waypost.kernel.stopping import Stop
 from waypost.places.licence import Licence
-from waypost.roles.kit.workforce import make_importer
+from waypost.roles.kit.importer_parts import make_importer
 from waypost.scaling.jobs.job import Done, Lease, NewJob
 from waypost.scaling.jobs.shards import ShardKey
 from waypost.scaling.schedules.book import Book

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from support.processes import Processes, eventually
-from waypost.roles.kit.sockets import HttpServer, address, listen
+from waypost.roles.kit.http_server import HttpServer, address, listen
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.simulator.app import make_app
 from waypost.simulator.changes import ProviderChanges

@@ -84,7 +84,7 @@ def test_a_head_that_comes_in_drips_is_not_waited_for_either(server: str) -> Non
 def test_a_connection_that_is_used_again_and_then_not_is_closed(
     folder: Path, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
-    monkeypatch.setattr("waypost.roles.kit.sockets._KEEP_ALIVE_SECONDS", 1)
+    monkeypatch.setattr("waypost.roles.kit.http_server._KEEP_ALIVE_SECONDS", 1)
     with served(places_app(folder)) as url, connect(url) as sock:
         for _ in range(2):
             sock.sendall(request(target))

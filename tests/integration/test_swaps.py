@@ -14,8 +14,8 @@ from support.snapshots import shelve, stations
 from waypost.kernel.tasks import end
 from waypost.places.place import place_id
 from waypost.roles.kit import live_places
+from waypost.roles.kit.http_server import HttpServer, address, listen
 from waypost.roles.kit.live_places import LivePlaces
-from waypost.roles.kit.sockets import HttpServer, address, listen
 from waypost.serving.shelf import CURRENT
 from waypost.settings import load_settings
 from waypost.web.app import make_app

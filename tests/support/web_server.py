@@ -10,7 +10,7 @@ from pathlib import Path
 import uvloop
 from starlette.types import ASGIApp
 
-from waypost.roles.kit.sockets import HttpServer, address, listen
+from waypost.roles.kit.http_server import HttpServer, address, listen
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import App, Places, make_app
 from waypost.web.http.guard import WriteGuard

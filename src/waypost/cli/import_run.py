@@ -93,7 +93,7 @@ def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_j
         from waypost.bootstrap.budgets import open_budget
         from waypost.bootstrap.stores import open_stores
         from waypost.kernel.cores import available_cores
-        from waypost.roles.kit.workforce import make_importer
+        from waypost.roles.kit.importer_parts import make_importer
         from waypost.scaling.jobs.worker import worker_name
 
         async with (

@@ -66,7 +66,7 @@ def build(load: Load, processes: int | None, memory: int | None, files: tuple[Pa
 async def _from_store(settings: "Settings", processes: int | None, memory: int | None) -> "Manifest":
     from waypost.bootstrap.stores import open_stores
     from waypost.cli.progress import counting
-    from waypost.roles.kit.snapshots import build_snapshot
+    from waypost.roles.kit.snapshot_build import build_snapshot
     from waypost.serving.build import Means
 
     async with open_stores(settings, must_exist=True) as stores:
@@ -79,7 +79,7 @@ async def _from_files(
     settings: "Settings", files: tuple[Path, ...], processes: int | None, memory: int | None
 ) -> "Manifest":
     from waypost.cli.progress import counting
-    from waypost.roles.kit.snapshots import build_from_files
+    from waypost.roles.kit.snapshot_build import build_from_files
     from waypost.serving.build import Means, guess_places
 
     means = Means.choose(processes, memory, guess_places(files))

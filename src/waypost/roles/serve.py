@@ -1,7 +1,7 @@
 """The serving roles: places from the current generation, links and their redirects, or all of it on one port.
 
 In order: the socket, the places (roles/kit/live_places.py), the links (roles/kit/link_parts.py), the app that answers
-for both (web/app.py), and uvicorn in front of it (roles/kit/sockets.py).
+for both (web/app.py), and uvicorn in front of it (roles/kit/http_server.py).
 """
 
 import gc
@@ -13,9 +13,9 @@ from waypost.bootstrap.stores import open_sharing_stores
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import background
 from waypost.roles.kit.health_port import store_probe
+from waypost.roles.kit.http_server import OnUp, address, answer, listen
 from waypost.roles.kit.link_parts import follow_parts, link_parts
 from waypost.roles.kit.live_places import LivePlaces
-from waypost.roles.kit.sockets import OnUp, address, answer, listen
 from waypost.settings import Settings
 from waypost.web.app import Places, make_app
 from waypost.web.http.guard import WriteGuard

@@ -24,13 +24,13 @@ from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import background
 from waypost.roles.kit.folder_lock import alone_in
 from waypost.roles.kit.health_port import store_probe
+from waypost.roles.kit.http_server import OnUp, address, answer, listen
+from waypost.roles.kit.importer_parts import make_importer
 from waypost.roles.kit.link_parts import link_parts
 from waypost.roles.kit.live_places import LivePlaces
 from waypost.roles.kit.simulated import simulated
-from waypost.roles.kit.snapshots import build_snapshot
-from waypost.roles.kit.sockets import OnUp, address, answer, listen
+from waypost.roles.kit.snapshot_build import build_snapshot
 from waypost.roles.kit.upkeep import retention
-from waypost.roles.kit.workforce import make_importer
 from waypost.scaling.facts import Facts
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.settings import Settings

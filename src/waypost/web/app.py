@@ -14,16 +14,16 @@ from waypost.web.follow.hot_path import RedirectPath
 from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.preview import preview_routes
 from waypost.web.follow.redirect import redirect_routes
-from waypost.web.http.bounds import Bounds
+from waypost.web.html_pages import Status, asset_routes, documentation_routes, status_routes
 from waypost.web.http.guard import WriteGuard
 from waypost.web.http.health import Probe, health_routes
+from waypost.web.http.middleware import Bounds
 from waypost.web.http.problems import add_problem_handlers
 from waypost.web.http.routing import WithoutSlash
 from waypost.web.landing import landing_routes
 from waypost.web.links.all_routes import all_link_routes
 from waypost.web.links.parts import LinkParts
 from waypost.web.links.place_links import place_link_routes
-from waypost.web.pages import Status, asset_routes, documentation_routes, status_routes
 from waypost.web.places.api import PlacesApi
 from waypost.web.places.hot_path import HotPath
 from waypost.web.places.routes import Front

@@ -4,7 +4,7 @@ import msgspec
 from fastapi import APIRouter, Request, Response
 
 from waypost.web.http.routing import readable
-from waypost.web.places import description, ogc
+from waypost.web.places import description, ogc_documents
 from waypost.web.places.answer import AnswerResponse
 from waypost.web.places.negotiation import wants_html
 from waypost.web.places.parameters import FORM
@@ -21,7 +21,7 @@ def landing_routes(places: Front | None, *, page: bool) -> APIRouter:
             return Response(status_code=303, headers={"Location": "/-/", "Vary": "Accept"})
         if places:
             return AnswerResponse(await places.answer(places.documents.landing, request.scope))
-        body = msgspec.json.encode(ogc.about("", places=False))
+        body = msgspec.json.encode(ogc_documents.about("", places=False))
         return Response(body, media_type="application/json", headers={"Vary": "Accept"})
 
     extra = {"parameters": [FORM.described()]} if places else None

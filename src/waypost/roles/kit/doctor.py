@@ -12,7 +12,7 @@ import msgspec
 
 from waypost.bootstrap.schema import schema_status
 from waypost.kernel.errors import WaypostError
-from waypost.roles.kit.sockets import listen
+from waypost.roles.kit.http_server import listen
 from waypost.settings import Settings
 
 _PYTHON = (3, 11)

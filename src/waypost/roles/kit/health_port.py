@@ -22,7 +22,7 @@ async def health_port(settings: Settings, facts: Facts) -> AsyncIterator[None]:
     if not settings.web.health_port:
         yield
         return
-    from waypost.roles.kit.sockets import HttpServer, address, listen  # noqa: PLC0415 - as above
+    from waypost.roles.kit.http_server import HttpServer, address, listen  # noqa: PLC0415 - as above
     from waypost.web.app import make_app  # noqa: PLC0415 - as above
     from waypost.web.http.guard import WriteGuard  # noqa: PLC0415 - as above
 

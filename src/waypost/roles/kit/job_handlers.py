@@ -8,8 +8,8 @@ from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import Stores
 from waypost.importing.source import Source
 from waypost.kernel.errors import AskedWrongly, NotNow
-from waypost.roles.kit.chores import Chores
-from waypost.roles.kit.workforce import make_engine
+from waypost.roles.kit.chore_handler import Chores
+from waypost.roles.kit.importer_parts import make_engine
 from waypost.scaling.chores import OURSELVES
 from waypost.scaling.jobs.job import Held
 from waypost.scaling.jobs.shards import ShardKey

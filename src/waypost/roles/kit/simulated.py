@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from waypost.roles.kit.sockets import HttpServer, address, listen
+from waypost.roles.kit.http_server import HttpServer, address, listen
 from waypost.simulator.app import make_app
 from waypost.simulator.generate import generate
 

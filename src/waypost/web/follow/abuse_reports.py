@@ -10,7 +10,7 @@ from waypost.kernel.errors import TransientError
 from waypost.sharing.phrases.matching import phrase_in
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import ABUSE_REPORTS
-from waypost.web.follow import pages
+from waypost.web.follow import html_pages
 from waypost.web.follow.forms import read_form
 from waypost.web.follow.parts import FollowParts
 from waypost.web.http.routing import readable
@@ -45,29 +45,31 @@ def report_routes(parts: FollowParts) -> APIRouter:
     allowance = Allowance(_BURST, _SECONDS_EACH)
 
     async def form(phrase: Annotated[str, Query(max_length=_LONGEST_PHRASE)] = "") -> Response:
-        return pages.report_form(phrase)
+        return html_pages.report_form(phrase)
 
     async def report(request: Request) -> Response:
         fields = await read_form(request, parts)
         phrase, text = fields.get("phrase", ""), _printable(fields.get("text", ""))
         if not text:
-            return pages.message(400, "Nothing was said", "Go back, and say what is wrong with the link.")
+            return html_pages.message(400, "Nothing was said", "Go back, and say what is wrong with the link.")
         try:
             # People copy the whole address.
             known = await parts.cache.find(phrase_in(phrase)[:_LONGEST_PHRASE])
         except TransientError:
-            return pages.away()
+            return html_pages.away()
         if known is None:
-            return pages.unknown()
+            return html_pages.unknown()
         if not allowance.take():
             ABUSE_REPORTS.labels("dropped").inc()
-            refused = pages.message(429, "Too many reports", "Others are reporting links right now. Try again later.")
+            refused = html_pages.message(
+                429, "Too many reports", "Others are reporting links right now. Try again later."
+            )
             refused.headers["Retry-After"] = f"{_SECONDS_EACH:.0f}"
             return refused
         link = known.link
         ABUSE_REPORTS.labels("taken").inc()
         log.warning("abuse-report", link=link.id, phrase=link.phrase, target=link.target, text=text)
-        return pages.message(200, "Thank you", "Whoever runs this site will look at it.")
+        return html_pages.message(200, "Thank you", "Whoever runs this site will look at it.")
 
     readable(router, "/-/report", form, name="report_form")
     router.add_api_route("/-/report", report, methods=["POST"], response_class=Response)
@@ -76,5 +78,5 @@ def report_routes(parts: FollowParts) -> APIRouter:
 
 def _printable(text: str) -> str:
     """One line, bounded: a log is read on terminals too."""
-    words = " ".join(text[: pages.LONGEST_REPORT].split())
+    words = " ".join(text[: html_pages.LONGEST_REPORT].split())
     return "".join(letter for letter in words if letter.isprintable())

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Response
 
-from waypost.web.follow import pages
+from waypost.web.follow import html_pages
 from waypost.web.follow.parts import FollowParts
 from waypost.web.http.routing import readable
 
@@ -31,7 +31,7 @@ def home_page_routes(parts: FollowParts) -> APIRouter:
     async def home() -> Response:
         if parts.home:
             return Response(status_code=302, headers={"Location": parts.home, "Cache-Control": "no-store"})
-        return pages.message(404, "Links live here", "Add the words of one to the address.")
+        return html_pages.message(404, "Links live here", "Add the words of one to the address.")
 
     readable(router, "/", home)
     return router

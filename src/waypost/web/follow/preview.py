@@ -13,7 +13,7 @@ from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import TransientError
 from waypost.sharing.links.document import path_of
 from waypost.sharing.links.link import Link
-from waypost.web.follow import pages
+from waypost.web.follow import html_pages
 from waypost.web.follow.parts import FollowParts
 from waypost.web.http.bounded_work import BoundedWork, TooManyAtOnce
 from waypost.web.http.routing import readable
@@ -23,7 +23,7 @@ _TYPES: dict[Form, str] = {"svg": "image/svg+xml", "png": "image/png"}
 # Each is a few kilobytes, and takes some milliseconds to draw.
 _MOST_DRAWINGS = 512
 _AT_ONCE, _WAITING = 2, 100
-_ENDS = pages.described(
+_ENDS = html_pages.described(
     {
         404: "No such link",
         410: "The link has ended",
@@ -40,7 +40,7 @@ def preview_routes(parts: FollowParts) -> APIRouter:
     async def preview(phrase: str) -> Response:
         """A page that says where the link leads. This is not a visit."""
         found = await _find(parts, phrase)
-        return found if isinstance(found, Response) else pages.preview(found)
+        return found if isinstance(found, Response) else html_pages.preview(found)
 
     def drawn_as(form: Form) -> Any:
         async def draw(
@@ -58,12 +58,12 @@ def preview_routes(parts: FollowParts) -> APIRouter:
                 async with few:
                     body = await asyncio.to_thread(_draw, url, form, scale, border)
             except TooManyAtOnce as error:
-                return pages.too_many(error.retry_in)
+                return html_pages.too_many(error.retry_in)
             return _drawing(request, body, _TYPES[form])
 
         return draw
 
-    readable(router, "/{phrase}+", preview, name="preview", responses=pages.described({200: "The page"}) | _ENDS)
+    readable(router, "/{phrase}+", preview, name="preview", responses=html_pages.described({200: "The page"}) | _ENDS)
     for form, media_type in _TYPES.items():
         answers = {200: {"content": {media_type: {}}}, 304: {"description": "As you have it"}} | _ENDS
         readable(router, f"/{{phrase}}.{form}", drawn_as(form), name=form, responses=answers)
@@ -74,14 +74,14 @@ async def _find(parts: FollowParts, phrase: str) -> Link | Response:
     try:
         known = await parts.cache.find(phrase)
         if known is None:
-            return pages.unknown()
+            return html_pages.unknown()
         link = known.link
         if link.is_over(utc_now()):
-            return pages.ended()
+            return html_pages.ended()
         if link.max_visits is not None and await parts.links.taken(link.id) >= link.max_visits:
-            return pages.used_up()
+            return html_pages.used_up()
     except TransientError:
-        return pages.away()
+        return html_pages.away()
     return link
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import TransientError
 from waypost.telemetry.metrics import REDIRECTS
-from waypost.web.follow import pages
+from waypost.web.follow import html_pages
 from waypost.web.follow.forms import read_form
 from waypost.web.follow.link_cache import CachedLink, redirect_head
 from waypost.web.follow.parts import FollowParts
@@ -36,7 +36,7 @@ _FORM = {
 def redirect_routes(parts: FollowParts) -> APIRouter:
     router = APIRouter(tags=["redirect"])
     following = Following(parts)
-    ends = pages.described(
+    ends = html_pages.described(
         {
             404: "No such link",
             410: "The link has ended",
@@ -44,8 +44,8 @@ def redirect_routes(parts: FollowParts) -> APIRouter:
             503: "The link cannot be looked up now",
         }
     )
-    asks = pages.described({200: "A page that asks for the password, or says that visits are limited"})
-    tries = pages.described({403: "Not the password", 429: "Too many try at once"})
+    asks = html_pages.described({200: "A page that asks for the password, or says that visits are limited"})
+    tries = html_pages.described({403: "Not the password", 429: "Too many try at once"})
     readable(
         router,
         "/{phrase}",
@@ -76,7 +76,7 @@ class Following:
 
         async def lead(known: CachedLink) -> Response:
             if known.link.password is not None:
-                return _counted("protected", pages.password_form(known.link))
+                return _counted("protected", html_pages.password_form(known.link))
             return await self._lead(request, known, self._parts.settings.status)
 
         return await self._with_link(phrase, lead)
@@ -86,9 +86,9 @@ class Following:
         form = await read_form(request, self._parts)
 
         async def lead(known: CachedLink) -> Response:
-            link, password = known.link, form.get("password", "")[: pages.LONGEST_PASSWORD]
+            link, password = known.link, form.get("password", "")[: html_pages.LONGEST_PASSWORD]
             if link.password is not None and not await self._parts.door.opens(link.id, link.password, password):
-                return _counted("refused", pages.password_form(link, status=403, wrong="That is not it."))
+                return _counted("refused", html_pages.password_form(link, status=403, wrong="That is not it."))
             return await self._lead(request, known, 303)
 
         return await self._with_link(phrase, lead)
@@ -97,16 +97,16 @@ class Following:
         try:
             known = await self._parts.cache.find(phrase)
             if known is None:
-                return _counted("unknown", pages.unknown())
+                return _counted("unknown", html_pages.unknown())
             if known.is_used_up or known.link.is_over(utc_now()):
-                return _counted("gone", pages.used_up() if known.is_used_up else pages.ended())
+                return _counted("gone", html_pages.used_up() if known.is_used_up else html_pages.ended())
             return await lead(known)
         except QueryTooLong as error:
-            return _counted("refused", pages.message(error.http_status, "The address is too long", str(error)))
+            return _counted("refused", html_pages.message(error.http_status, "The address is too long", str(error)))
         except TooManyAtOnce as error:
-            return _counted("refused", pages.too_many(error.retry_in))
+            return _counted("refused", html_pages.too_many(error.retry_in))
         except TransientError:
-            return _counted("away", pages.away())
+            return _counted("away", html_pages.away())
 
     async def _lead(self, request: Request, known: CachedLink, status: int) -> Response:
         parts, link = self._parts, known.link
@@ -114,10 +114,10 @@ class Following:
         counts = request.method != "HEAD" and not asked.shown.is_preview
         if link.max_visits is not None:
             if not counts:
-                return _counted("preview", pages.limited(link))
+                return _counted("preview", html_pages.limited(link))
             if not await parts.links.count_up(link.id, link.max_visits):
                 known.is_used_up = True
-                return _counted("gone", pages.used_up())
+                return _counted("gone", html_pages.used_up())
         if counts:
             address = address_of(request, asked, parts.proxies)
             parts.record(parts.observer.visit(link.id, utc_now(), address, asked.shown))

@@ -13,15 +13,15 @@ from waypost.sharing.links.draft import Draft, MadeLink
 from waypost.sharing.links.link import LinkDocument, NewLink
 from waypost.sharing.links.many import MOST_AT_ONCE, NotKept, Outcome, Wish, make_many, with_pauses
 from waypost.telemetry.logs import get_logger
+from waypost.web.http import value_readers
 from waypost.web.http.bounded_work import BoundedWork
-from waypost.web.http.bounds import BodyRefused, read_body
 from waypost.web.http.guard import Asker, WriteGuard, check_content_type
+from waypost.web.http.middleware import BodyRefused, read_body
 from waypost.web.http.problems import problem
 from waypost.web.links.bodies import read_new_link
 from waypost.web.links.creating import read_idempotency_key, refuse_loop
 from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import IDEMPOTENCY_KEY, NDJSON, SECURITY, refuses, schema_of
-from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
 
 log = get_logger("web")
@@ -43,7 +43,7 @@ _TAKEN = Parameters(
         "atomic",
         "true: all links are made, or none",
         {"type": "string", "enum": ["true", "false"], "default": "false"},
-        reading.choice(("true", "false")),
+        value_readers.choice(("true", "false")),
     )
 )
 

@@ -13,12 +13,12 @@ from waypost.sharing.links.link import LinkDocument
 from waypost.sharing.links.store import Position, Wanted
 from waypost.sharing.links.terms import fold_tag
 from waypost.sharing.visits.spans import from_us, to_us
+from waypost.web.http import value_readers
 from waypost.web.http.guard import WriteGuard
 from waypost.web.http.routing import readable
 from waypost.web.links import times
 from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import SECURITY, gives, refuses
-from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
 
 MOST = 1000
@@ -47,7 +47,7 @@ def _position(text: str) -> Position:
     return Position(from_us(int(found[1])), found[2])
 
 
-_SHORT = {"type": "string", "minLength": 1, "maxLength": reading.LONGEST_VALUE}
+_SHORT = {"type": "string", "minLength": 1, "maxLength": value_readers.LONGEST_VALUE}
 _TAKEN = Parameters(
     Parameter("q", "found in phrase, title or target; case does not count", _SHORT, _text),
     Parameter("tag", "links with this tag", _SHORT, lambda text: fold_tag(_text(text))),
@@ -59,7 +59,7 @@ _TAKEN = Parameters(
         "limit",
         "most links to return",
         {"type": "integer", "minimum": 1, "maximum": MOST, "default": _DEFAULT},
-        reading.whole(1, MOST),
+        value_readers.whole(1, MOST),
     ),
     Parameter(
         "cursor",

@@ -16,13 +16,13 @@ from waypost.sharing.visits.document import StatisticsDocument, show_statistics
 from waypost.sharing.visits.statistics import StatisticsQuestion, count_visits
 from waypost.sharing.visits.store import Span, Step
 from waypost.sharing.visits.zones import LONGEST_ZONE, read_zone
+from waypost.web.http import value_readers
 from waypost.web.http.guard import WriteGuard
 from waypost.web.http.routing import readable
 from waypost.web.links import times
 from waypost.web.links.authorising import find_link
 from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import EDIT_TOKEN, NDJSON, SECURITY, Phrase, gives, refuses
-from waypost.web.places import reading
 from waypost.web.places.parameters import Parameter, Parameters
 
 _MOST_VALUES, _DEFAULT_VALUES = 100, 10
@@ -37,7 +37,7 @@ _COUNTED = Parameters(
         "step",
         "how long each bucket of the series is",
         {"type": "string", "enum": list(_STEPS), "default": "day"},
-        reading.choice(_STEPS),
+        value_readers.choice(_STEPS),
     ),
     Parameter(
         "zone",
@@ -49,7 +49,7 @@ _COUNTED = Parameters(
         "limit",
         "most referrers, browsers, … to return of each",
         {"type": "integer", "minimum": 1, "maximum": _MOST_VALUES, "default": _DEFAULT_VALUES},
-        reading.whole(1, _MOST_VALUES),
+        value_readers.whole(1, _MOST_VALUES),
     ),
 )
 _SPAN = Parameters(times.FROM, times.TO)
@@ -60,13 +60,13 @@ _EDITS = Parameters(
         "limit",
         "most edits to return",
         {"type": "integer", "minimum": 1, "maximum": _MOST_EDITS, "default": _DEFAULT_EDITS},
-        reading.whole(1, _MOST_EDITS),
+        value_readers.whole(1, _MOST_EDITS),
     ),
     Parameter(
         "after",
         "edits that made later versions than this",
         {"type": "integer", "minimum": 0, "maximum": _LAST_VERSION, "default": 0},
-        reading.whole(0, _LAST_VERSION),
+        value_readers.whole(0, _LAST_VERSION),
     ),
 )
 

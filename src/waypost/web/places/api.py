@@ -14,10 +14,11 @@ from waypost.serving.reading.query import Query
 from waypost.serving.reading.reader import Generation
 from waypost.serving.reading.selected import Selected
 from waypost.serving.shelf import LiveGeneration
-from waypost.web.places import pages
+from waypost.web.places import html_pages
 from waypost.web.places.answer import Answer, Chunk
-from waypost.web.places.collection import collection, following, forms, own
-from waypost.web.places.delivery import FEATURE, ITEM, JSON, PAGE, AnswerLook, give
+from waypost.web.places.answer_headers import FEATURE, ITEM, JSON, PAGE, AnswerLook, give
+from waypost.web.places.asking import Asking
+from waypost.web.places.feature_collection import collection, following, forms, own
 from waypost.web.places.negotiation import wants_html
 from waypost.web.places.parameters import (
     DEFAULT_LIMIT,
@@ -29,7 +30,6 @@ from waypost.web.places.parameters import (
     counting,
     query_fields,
 )
-from waypost.web.places.request import Asking
 
 ITEMS, PLACES = "/collections/places/items", "/v1/places"
 
@@ -86,7 +86,7 @@ class PlacesApi:
         path = f"{ITEMS}/{read_id(place)}"
 
         def page() -> list[Chunk]:
-            return [pages.item(asking, path, feature).encode()]
+            return [html_pages.item(asking, path, feature).encode()]
 
         def body() -> list[Chunk]:
             above = {"rel": "collection", "type": "application/json", "href": f"{asking.base}/collections/places"}
@@ -114,7 +114,7 @@ class PlacesApi:
 
         def page() -> list[Chunk]:
             found = self._select(generation, query, {**values, "limit": min(self._limit(values), _MOST_ON_A_PAGE)})
-            return [pages.items(asking, ITEMS, found, following(asking, ITEMS, generation, found)).encode()]
+            return [html_pages.items(asking, ITEMS, found, following(asking, ITEMS, generation, found)).encode()]
 
         def body() -> list[Chunk]:
             found = self._select(generation, query, values)

@@ -10,7 +10,7 @@ from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.suggesting import did_you_mean
 from waypost.serving.reading.boxes import check_box, parse_box
 from waypost.serving.reading.query import FIELDS
-from waypost.web.places import reading
+from waypost.web.http import value_readers
 
 MOST_VALUES = 50
 DEFAULT_LIMIT = 100
@@ -70,8 +70,8 @@ class Parameters:
         name = parameter.name
         if "%" in text or "+" in text:
             text = _unquote(text, name)
-        if len(text) > reading.LONGEST_VALUE:
-            raise BadParameter(f"{name}: it has more than {reading.LONGEST_VALUE} characters", parameter=name)
+        if len(text) > value_readers.LONGEST_VALUE:
+            raise BadParameter(f"{name}: it has more than {value_readers.LONGEST_VALUE} characters", parameter=name)
         try:
             if parameter.several:
                 self._add(parameter, text, found)
@@ -135,25 +135,25 @@ def _unquote(text: str, name: str) -> str:
 
 
 def _text(**more: Any) -> Described:
-    return {"type": "string", "minLength": 1, "maxLength": reading.LONGEST_VALUE, **more}
+    return {"type": "string", "minLength": 1, "maxLength": value_readers.LONGEST_VALUE, **more}
 
 
 FORM = Parameter(
-    "f", "json or html, whatever Accept says", _text(enum=["json", "html"]), reading.choice(("json", "html"))
+    "f", "json or html, whatever Accept says", _text(enum=["json", "html"]), value_readers.choice(("json", "html"))
 )
 GENERATION = Parameter(
     "generation",
     "answer from this generation, so that pages fit together",
     _text(pattern=r"^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}$"),
-    reading.generation,
+    value_readers.generation,
 )
 _CURSOR = Parameter(
     "cursor",
     "where the answer begins; take it from the link `next`, together with `generation`",
-    {"type": "integer", "minimum": 0, "maximum": reading.LAST_ROW},
-    reading.whole(0, reading.LAST_ROW),
+    {"type": "integer", "minimum": 0, "maximum": value_readers.LAST_ROW},
+    value_readers.whole(0, value_readers.LAST_ROW),
 )
-BY = Parameter("by", "what to count by", _text(enum=list(FIELDS)), reading.choice(FIELDS), needed=True)
+BY = Parameter("by", "what to count by", _text(enum=list(FIELDS)), value_readers.choice(FIELDS), needed=True)
 
 _MOMENT = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?"
 _INTERVAL = rf"^({_MOMENT}|{_MOMENT}/({_MOMENT}|\.\.)?|(\.\.)?/{_MOMENT})$"
@@ -168,45 +168,45 @@ _FILTERS = (
         "near",
         "latitude,longitude: the nearest places come first",
         {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
-        reading.position,
+        value_readers.position,
     ),
     Parameter(
         "radius",
         "with near: at most so many metres away",
-        {"type": "number", "minimum": 0, "maximum": reading.FARTHEST},
-        reading.between(0, reading.FARTHEST),
+        {"type": "number", "minimum": 0, "maximum": value_readers.FARTHEST},
+        value_readers.between(0, value_readers.FARTHEST),
     ),
-    Parameter("q", "beginnings of words in name and town, without regard to accents", _text(), reading.search),
+    Parameter("q", "beginnings of words in name and town, without regard to accents", _text(), value_readers.search),
     Parameter(
         "datetime",
         "when the provider last changed the place: a time, a day, or an interval such as 2026-02-01T00:00:00Z/..",
         _text(pattern=_INTERVAL),
-        reading.interval,
+        value_readers.interval,
     ),
     Parameter(
         "country",
         "ISO 3166-1 code of the country; repeated, any of them",
         _text(pattern="^[A-Za-z]{2}$"),
-        reading.country,
+        value_readers.country,
         several=True,
         commas=True,
     ),
-    Parameter("operator", "who runs it, as written; repeated, any of them", _text(), reading.text, several=True),
-    Parameter("category", "what it is; repeated, any of them", _text(), reading.text, several=True),
+    Parameter("operator", "who runs it, as written; repeated, any of them", _text(), value_readers.text, several=True),
+    Parameter("category", "what it is; repeated, any of them", _text(), value_readers.text, several=True),
     Parameter(
         "status",
         "repeated, any of them",
-        _text(enum=list(reading.STATUSES)),
-        reading.choice(reading.STATUSES),
+        _text(enum=list(value_readers.STATUSES)),
+        value_readers.choice(value_readers.STATUSES),
         several=True,
         commas=True,
     ),
-    Parameter("source", "where it was imported from; repeated, any of them", _text(), reading.text, several=True),
+    Parameter("source", "where it was imported from; repeated, any of them", _text(), value_readers.text, several=True),
     Parameter(
         "power_from",
         "at least so many kilowatts",
         {"type": "number", "minimum": 0, "maximum": 1_000_000},
-        reading.between(0, 1_000_000),
+        value_readers.between(0, 1_000_000),
     ),
 )
 
@@ -217,7 +217,7 @@ _AS_FIELD = {"bbox": "box", "q": "text"} | {name: name for name in ("near", "rad
 def limited(most: int) -> Parameter:
     schema = {"type": "integer", "minimum": 1, "maximum": most, "default": min(DEFAULT_LIMIT, most)}
     return Parameter(
-        "limit", "most places to return; more than the maximum is lowered to it", schema, reading.limit(most)
+        "limit", "most places to return; more than the maximum is lowered to it", schema, value_readers.limit(most)
     )
 
 

@@ -12,9 +12,9 @@ from waypost.web.http.routing import readable
 from waypost.web.places import description as says
 from waypost.web.places.answer import Answer, AnswerResponse, problem_answer
 from waypost.web.places.api import GenerationGone, NotOpen, PlacesApi
-from waypost.web.places.documents import Documents
+from waypost.web.places.asking import Asking
+from waypost.web.places.ogc_answers import Documents
 from waypost.web.places.parameters import Parameters
-from waypost.web.places.request import Asking
 from waypost.web.places.tiles import TileAnswers
 
 Handler = Callable[..., Answer]

@@ -3,12 +3,12 @@
 from typing import Any
 
 from waypost.serving.reading.tiles import DEEPEST, LAYER
+from waypost.web.http.value_readers import whole
 from waypost.web.places.answer import Answer
+from waypost.web.places.answer_headers import AnswerLook, give
 from waypost.web.places.api import PlacesApi
-from waypost.web.places.delivery import AnswerLook, give
+from waypost.web.places.asking import Asking
 from waypost.web.places.parameters import GENERATION, BadParameter, Parameters
-from waypost.web.places.reading import whole
-from waypost.web.places.request import Asking
 
 _TILE = AnswerLook(b"application/vnd.mapbox-vector-tile")
 # Past this, clients enlarge what they have. A tile is a street wide, and seldom has so many places that they are

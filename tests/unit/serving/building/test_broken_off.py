@@ -9,7 +9,7 @@ import pytest
 
 from support.places import page, writing
 from support.stores import open_backend
-from waypost.roles.kit.snapshots import build_snapshot
+from waypost.roles.kit.snapshot_build import build_snapshot
 from waypost.scaling.jobs.job import NewJob
 from waypost.serving.building.builder import SnapshotBuilder
 from waypost.serving.format import Manifest

@@ -17,7 +17,7 @@ from waypost.adapters.exports.geoparquet import write_geoparquet
 from waypost.adapters.sources.files.errors import FileUnusable
 from waypost.adapters.sources.files.places import cut_file, read_part, source_of, to_place
 from waypost.places.place import Address, Attributes, Connector, Place, to_feature, to_properties
-from waypost.roles.kit.snapshots import build_from_files
+from waypost.roles.kit.snapshot_build import build_from_files
 from waypost.serving.build import Means
 from waypost.serving.building.builder import build
 from waypost.serving.reading.reader import Generation

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from support.asking import BASE
 from support.links import TARGET, a_link
 from support.redirects import Host, host
-from waypost.web.follow import pages
+from waypost.web.follow import html_pages
 from waypost.web.follow.abuse_reports import Allowance
 from waypost.web.follow.password_door import PasswordDoor
 from waypost.web.http.bounded_work import TooManyAtOnce
@@ -232,7 +232,12 @@ async def test_what_an_author_wrote_is_shown_as_text(links: Host) -> None:
 
 def test_a_phrase_cannot_break_out_of_a_page() -> None:
     link = a_link(HOSTILE, password="x")
-    for answer in (pages.preview(link), pages.password_form(link), pages.limited(link), pages.report_form(HOSTILE)):
+    for answer in (
+        html_pages.preview(link),
+        html_pages.password_form(link),
+        html_pages.limited(link),
+        html_pages.report_form(HOSTILE),
+    ):
         assert b"<script" not in answer.body
         assert b"<img" not in answer.body
 
@@ -341,7 +346,7 @@ async def test_reports_are_bounded(links: Host) -> None:
     assert [answer.status_code for answer in answers[:21]] == [200] * 20 + [429]
     assert int(answers[20].headers["retry-after"]) > 0
     assert len(logged) == 20
-    assert {len(line["text"]) for line in logged} == {pages.LONGEST_REPORT}
+    assert {len(line["text"]) for line in logged} == {html_pages.LONGEST_REPORT}
 
 
 async def test_another_sites_page_cannot_send_a_report(links: Host) -> None:

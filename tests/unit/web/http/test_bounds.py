@@ -20,8 +20,8 @@ from waypost.kernel.errors import (
     TransientError,
 )
 from waypost.telemetry.metrics import HTTP_REQUESTS, HTTP_SECONDS
-from waypost.web.http import bounds
-from waypost.web.http.bounds import Bounds
+from waypost.web.http import middleware
+from waypost.web.http.middleware import Bounds
 from waypost.web.http.problems import add_problem_handlers
 
 MOST = 64 * 1024
@@ -180,7 +180,7 @@ def test_a_body_that_never_ends_is_not_read_to_the_end(app: ASGIApp) -> None:
 
 
 def test_a_body_that_does_not_arrive_is_not_waited_for(app: ASGIApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    defaults = bounds.read_body.__kwdefaults__
+    defaults = middleware.read_body.__kwdefaults__
     assert defaults
     monkeypatch.setitem(defaults, "seconds", 0.05)
 

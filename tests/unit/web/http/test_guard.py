@@ -9,9 +9,9 @@ from starlette.types import ASGIApp, Message
 from structlog.testing import capture_logs
 
 from support.asking import ask, assert_problem, get, send_raw
-from waypost.web.http.bounds import Bounds
 from waypost.web.http.guard import JSON as JSON_TYPE
 from waypost.web.http.guard import WriteGuard, check_content_type, is_loopback
+from waypost.web.http.middleware import Bounds
 from waypost.web.http.problems import add_problem_handlers
 
 JSON = {"Content-Type": "application/json"}

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from waypost.serving.reading.reader import Generation
 from waypost.web.http.compression import ENCODINGS, LEAST, choose, compress
 from waypost.web.http.heads import Head, Header, head_of
-from waypost.web.places import pages
+from waypost.web.places import html_pages
 from waypost.web.places.answer import LARGE, Answer, Chunk
-from waypost.web.places.request import Asking
+from waypost.web.places.asking import Asking
 
 _FRESH = b"no-cache"
 _FOR_GOOD = b"public, max-age=86400, immutable"
@@ -59,7 +59,7 @@ def _head(look: AnswerLook, generation: str | None, encoding: str | None) -> Hea
         tag = "-".join((generation + look.form, *([encoding] if encoding else [])))
         headers.append((b"etag", f'"{tag}"'.encode()))
     if look.kind == PAGE.kind:
-        headers += pages.HEADERS
+        headers += html_pages.HEADERS
     return head_of(*headers)
 
 

@@ -7,7 +7,7 @@ from waypost.importing.lone_worker import LoneWorker
 from waypost.importing.plan import limits_of
 from waypost.importing.run import Importer, Workforce
 from waypost.importing.source import Source
-from waypost.roles.kit.children import Crew
+from waypost.roles.kit.crew import Crew
 from waypost.scaling.ratelimit.budget import Budget
 from waypost.settings import Settings
 

@@ -12,8 +12,8 @@ import msgspec
 
 from waypost.kernel.errors import TerminalError, WaypostError
 from waypost.kernel.tasks import end
-from waypost.roles.kit.build_process import Answer, Impossible, PlacesRead, Refused
-from waypost.roles.kit.children import environ_of
+from waypost.roles.kit.build_child import Answer, Impossible, PlacesRead, Refused
+from waypost.roles.kit.crew import environ_of
 from waypost.serving.building.tasks import Task, TaskDone
 from waypost.serving.format import SnapshotNotWritten
 from waypost.settings import Settings
@@ -29,7 +29,7 @@ class BuildProcesses:
     """So many processes, from entering to leaving."""
 
     def __init__(self, settings: Settings, size: int) -> None:
-        self._command = [sys.executable, "-m", "waypost.roles.kit.build_process", str(os.getpid())]
+        self._command = [sys.executable, "-m", "waypost.roles.kit.build_child", str(os.getpid())]
         self._command += [str(settings.file)] if settings.file else []
         self._environ = environ_of(settings) | _GIVING_BACK
         self._size = size

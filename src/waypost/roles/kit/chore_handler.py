@@ -31,7 +31,7 @@ class Chores:
             raise BadShardKey(f"{key} is not a chore of this release")
 
     async def _build_snapshot(self) -> None:
-        from waypost.roles.kit.snapshots import build_snapshot  # noqa: PLC0415 - large, and few workers build one
+        from waypost.roles.kit.snapshot_build import build_snapshot  # noqa: PLC0415 - large, and few workers build one
 
         manifest = await build_snapshot(self._settings, self._stores)
         log.info("snapshot built", generation=manifest.generation, places=manifest.count)

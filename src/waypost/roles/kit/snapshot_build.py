@@ -8,8 +8,8 @@ from pathlib import Path
 from waypost.bootstrap.snapshots import file_parts
 from waypost.bootstrap.stores import Stores
 from waypost.importing.licences import licences_of
-from waypost.roles.kit.build_pool import BuildProcesses
-from waypost.roles.kit.build_process import PartReader
+from waypost.roles.kit.build_child import PartReader
+from waypost.roles.kit.build_processes import BuildProcesses
 from waypost.serving.build import Means, OnProgress, SnapshotBuild
 from waypost.serving.format import Manifest
 from waypost.settings import Settings

@@ -7,7 +7,7 @@ import msgspec
 from waypost.serving.reading.reader import Generation
 from waypost.serving.reading.selected import Selected
 from waypost.web.places.answer import Chunk
-from waypost.web.places.request import Asking
+from waypost.web.places.asking import Asking
 
 _KIND = "application/geo+json"
 

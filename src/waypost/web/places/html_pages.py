@@ -8,7 +8,7 @@ import msgspec
 
 from waypost.serving.reading.selected import Selected
 from waypost.web.http.page_frame import POLICY, framed
-from waypost.web.places.request import Asking
+from waypost.web.places.asking import Asking
 
 HEADERS = [(name.lower().encode(), value.encode()) for name, value in POLICY.items()]
 

@@ -94,17 +94,15 @@ class Client:
 
     async def cancel(self) -> None:
         group = self._rng.choice(GROUPS)
-        begin = self._history.moment()
-        await self._ask(Operation("cancel", 0, 0, group=group), lambda: self._jobs.cancel(group))
-        # Where it takes several steps, it meets what the group enqueues meanwhile once more.
-        again = Operation("cancel", begin, self._history.moment(), answer="unknown", group=group)
-        self._history.add(again)
+        # It meets what the group enqueues meanwhile once more.
+        await self._ask_in_steps(Operation("cancel", 0, 0, group=group), lambda: self._jobs.cancel(group))
 
     async def revive(self) -> None:
         await self._ask(Operation("revive", 0, 0), self._jobs.revive)
 
     async def prune(self) -> None:
-        await self._ask(Operation("prune", 0, 0), lambda: self._jobs.prune(older_than=PRUNE_AFTER))
+        # A job that one bite removed may be enqueued, cancelled and old again before the next.
+        await self._ask_in_steps(Operation("prune", 0, 0), lambda: self._jobs.prune(older_than=PRUNE_AFTER))
 
     async def release_owner(self) -> None:
         """As a process does that starts in another's place; the leases of the dead one stay about, and are stale."""
@@ -225,6 +223,12 @@ class Client:
             return "unknown"
         self._history.add(replace(told(asked, result), begin=begin, end=self._history.moment()))
         return "yes"
+
+    async def _ask_in_steps(self, asked: Operation, question: Callable[[], Awaitable[object]]) -> None:
+        """A store may answer it in several steps: before it ends, it may happen to a job a second time."""
+        begin = self._history.moment()
+        await self._ask(asked, question)
+        self._history.add(replace(asked, begin=begin, end=self._history.moment(), answer="unknown"))
 
     def _note(self, asked: Asked, leases: Sequence[Lease], begin: int, end: int, answer: Answer) -> None:
         self._history.add(*[Operation(asked, begin, end, lease.shard, answer, fence=lease.fence) for lease in leases])

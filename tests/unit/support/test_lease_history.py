@@ -1,11 +1,21 @@
 """The checker of lease histories: it takes what may have happened, and refuses what must not."""
 
+import asyncio
+import random
+from collections.abc import Collection, Sequence
+from typing import TypeVar
+
 import pytest
 
+from support.job_stores import age_memory
 from support.leases.checker import Broken, check
-from support.leases.history import NEVER, Operation, Seen, history_of
+from support.leases.clients import Client, Opened
+from support.leases.history import NEVER, History, Operation, Seen, history_of
 from support.leases.laws import LEASE, MAX_ATTEMPTS, PRUNE_AFTER, Law
+from waypost.adapters.memory.jobs import MemoryJobStore
+from waypost.scaling.jobs.job import Done, Status
 
+_T = TypeVar("_T")
 SHARD = "ocm/country:DE"
 LATER = LEASE + 100
 
@@ -230,3 +240,47 @@ def test_a_claim_may_lose_a_job_before_it_returns_but_keeps_none_in_silence() ->
     check(history_of([begun, claimed, cancelled, _at(look("cancelled", 7), 7, 8)]))
     with pytest.raises(Broken):
         check(history_of([begun, claimed, _at(look("leased", 7), 7, 8)]))
+
+
+class LastChoice(random.Random):
+    """So that a client enqueues and cancels the same job each time."""
+
+    def choice(self, options: Sequence[_T]) -> _T:  # type: ignore[override]
+        return options[-1]
+
+
+class PruningInBites(MemoryJobStore):
+    """Between two bites, a client wants the job again, cancels it, and time passes."""
+
+    client: Client
+
+    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+        first, second = [[status] for status in statuses]
+        pruned = await super().prune(older_than=older_than, statuses=first)
+        await self.client.enqueue()
+        await self.client.cancel()
+        await self.client.time_passes()
+        return pruned + await super().prune(older_than=older_than, statuses=second)
+
+
+def test_a_prune_in_bites_may_remove_a_job_twice() -> None:
+    async def live() -> History:
+        store, history = PruningInBites(), History()
+
+        async def age(seconds: float) -> None:
+            age_memory(store, seconds)
+
+        store.client = client = Client("somebody", Opened(store, age), history, LastChoice())
+        await client.enqueue()
+        (lease,) = await client.claim()
+        await store.complete([Done(lease)])
+        now = history.moment()
+        history.add(Operation("complete", now, now, lease.shard, fence=lease.fence))
+        await client.time_passes()
+        await client.prune()
+        await client.look(lease.shard)
+        return history
+
+    history = asyncio.run(live())
+    assert history.operations[-1].seen is None
+    check(history)

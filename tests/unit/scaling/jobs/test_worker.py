@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from waypost.adapters.errors import StoreRefused
 from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.kernel.clock import monotonic
-from waypost.kernel.errors import NotNow, TerminalError
+from waypost.kernel.errors import NotNow, TerminalError, TransientError
 from waypost.scaling.jobs.job import Done, Failure, Held, Lease, NewJob
 from waypost.scaling.jobs.renewer import Renewer, deadline_of
 from waypost.scaling.jobs.settings import JobsSettings
@@ -135,3 +136,22 @@ async def test_a_worker_ends_with_whatever_ended_its_renewer() -> None:
         with pytest.raises(RuntimeError, match="a defect"):
             await asyncio.wait_for(working.run(), _PATIENCE)
     assert (await store.count()) == {"pending": 1}
+
+
+@pytest.mark.parametrize(("attempts", "failures", "status"), [(10, 0, "pending"), (0, 4, "dead")])
+async def test_a_job_goes_dead_of_its_failures_and_not_of_the_workers_that_vanished_with_it(
+    attempts: int, failures: int, status: str
+) -> None:
+    store = MemoryJobStore()
+    await store.enqueue([NewJob(SHARDS[0])])
+    [job] = store.jobs.values()
+    store.jobs[job.id] = replace(job, attempts=attempts, failures=failures)
+
+    async def handler(_held: Held) -> None:
+        running.stop()
+        raise TransientError("a hiccup")
+
+    async with worker(store, handler) as (running, _renewer):
+        await running.run()
+    [job] = store.jobs.values()
+    assert (job.status, job.failures) == (status, failures + 1)

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 from support.job_backend import JobBackend
 from support.job_stores import JOB_STORES, age_memory
 from support.leases.broken import IgnoresRaisedFences, RepeatsFences
-from waypost.adapters.memory.jobs import MemoryJobStore
+from support.memory_jobs import MemoryJobStore
 from waypost.scaling.jobs.job import Done, Failure, Lease, LeaseLost, NewJob, Status
 
 LEASE = 30.0

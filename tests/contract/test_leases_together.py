@@ -14,7 +14,7 @@ from support.leases.broken import BROKEN
 from support.leases.checker import Broken
 from support.leases.runs import Run, Stage
 from support.leases.stages import STAGES, killed, memory
-from waypost.adapters.memory.jobs import MemoryJobStore
+from support.memory_jobs import MemoryJobStore
 
 # Had nobody been refused, or nobody heard, the clients would not have met.
 MEETING = {("claim", "yes"), ("checkpoint", "yes"), ("complete", "lost"), ("renew", "lost"), ("prune", "yes")}

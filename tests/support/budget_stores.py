@@ -6,9 +6,9 @@ from pathlib import Path
 
 from support.job_store_postgres import clean_database
 from support.job_store_redis import new_namespace
+from support.memory_budget import MemoryBudgetRecords
 from support.servers import redis as redis_server
 from support.servers import redis_cluster as cluster_server
-from waypost.adapters.memory.budget import MemoryBudgetRecords
 from waypost.adapters.postgres.budget import PostgresBudgetRecords
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.redis.budget import RedisBudgetStore

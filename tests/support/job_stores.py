@@ -12,7 +12,7 @@ from support.job_backend import JobBackend
 from support.job_store_mongodb import mongodb
 from support.job_store_postgres import postgres
 from support.job_store_redis import redis, redis_cluster
-from waypost.adapters.memory.jobs import MemoryJobStore
+from support.memory_jobs import MemoryJobStore
 from waypost.adapters.sqlite.database import SqliteDatabase
 from waypost.adapters.sqlite.jobs import SqliteJobStore
 from waypost.scaling.jobs.store import JobStore

@@ -14,9 +14,9 @@ from support.job_store_redis import age_redis, new_namespace, open_jobs
 from support.job_stores import age_memory, age_sqlite
 from support.leases.clients import Opened
 from support.leases.runs import Stage
+from support.memory_jobs import MemoryJobStore
 from support.servers import redis as redis_server
 from support.servers.private import PrivateServer
-from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.adapters.mongodb.jobs import MongoJobStore
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.adapters.postgres.jobs import PostgresJobStore

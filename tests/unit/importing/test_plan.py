@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from waypost.adapters.memory.jobs import MemoryJobStore
+from support.memory_jobs import MemoryJobStore
 from waypost.importing.geography import Box, Cell
 from waypost.importing.plan import MOST_SHARDS, UnsupportedScope, describe, shards_of
 from waypost.importing.scope import read_scope

@@ -12,7 +12,7 @@ from support.leases.checker import Broken, check
 from support.leases.clients import Client, Opened
 from support.leases.history import NEVER, History, Operation, Seen, history_of
 from support.leases.laws import LEASE, MAX_ATTEMPTS, PRUNE_AFTER, Law
-from waypost.adapters.memory.jobs import MemoryJobStore
+from support.memory_jobs import MemoryJobStore
 from waypost.scaling.jobs.job import Done, Status
 
 _T = TypeVar("_T")

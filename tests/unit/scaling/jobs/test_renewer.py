@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from support.memory_jobs import MemoryJobStore
 from waypost.adapters.errors import StoreAway
-from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.kernel.clock import monotonic
 from waypost.scaling.jobs.job import Failure, Held, Lease, LeaseLost, NewJob, Renewed
 from waypost.scaling.jobs.renewer import Renewer, deadline_of

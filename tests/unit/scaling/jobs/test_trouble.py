@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from support.memory_jobs import MemoryJobStore
 from waypost.adapters.errors import StoreAway
-from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.scaling.jobs import worker as worker_module
 from waypost.scaling.jobs.job import Held, Lease, NewJob
 from waypost.scaling.jobs.renewer import Renewer

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from support.memory_jobs import MemoryJobStore
 from waypost.adapters.errors import StoreRefused
-from waypost.adapters.memory.jobs import MemoryJobStore
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import NotNow, TerminalError, TransientError
 from waypost.scaling.jobs.job import Done, Failure, Held, Lease, NewJob

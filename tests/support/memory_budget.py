@@ -1,4 +1,4 @@
-"""Budgets in memory, for one process."""
+"""Budget records in memory, for tests that need no other."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Jobs and leases in memory, for the threads and tasks of one process."""
+"""A job store in memory: the plainest one that obeys the contract, for tests that need no other."""
 
 import asyncio
 import threading

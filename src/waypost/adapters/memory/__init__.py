@@ -1,1 +1,0 @@
-"""Ports in memory: for one process that keeps nothing, and as the plainest statement of what each port means."""

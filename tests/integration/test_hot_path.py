@@ -16,6 +16,7 @@ from support.snapshots import shelve, stations
 from support.web_server import places_app, served
 from waypost.places.place import place_id
 from waypost.telemetry.metrics import HTTP_REQUESTS
+from waypost.web.http.connection import Connection
 from waypost.web.places.hot_path import HotPath
 
 PLACES = stations(1200)
@@ -254,3 +255,19 @@ def test_unusual_requests_are_answered_as_without_the_hot_path(
         with closing(Client(address)) as client:
             answers.append(client.ask(request_bytes))
     assert answers[0] == answers[1]
+
+
+def test_a_defect_in_it_is_logged_and_the_request_is_answered_all_the_same(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[Exception] = []
+    defect = ValueError("nobody foresaw this")
+
+    def fail(*_given: object) -> None:
+        raise defect
+
+    monkeypatch.setattr(Connection.defects, "note", noted.append)
+    monkeypatch.setattr(pair.front, "answer", fail)
+    head, _body = pair.compare(f"/v1/places/{OLD[0]}")
+    assert head.startswith(b"HTTP/1.1 200 ")
+    assert noted == [defect]

@@ -28,6 +28,9 @@ HTTP_SECONDS = ManyHistogram(
     ["route"],
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5),
 )
+HOT_PATH_DEFECTS = Counter(
+    "waypost_hot_path_defects", "Requests that a defect sent the long way, instead of being answered in front of it."
+)
 
 JOBS_ENDED = Counter("waypost_jobs_ended", "How work on a leased job ended.", ["how"])
 LEASES_HELD = Gauge("waypost_leases_held", "Leases in this process's hands.")

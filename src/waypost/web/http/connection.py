@@ -7,6 +7,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from waypost.web.follow.hot_path import RedirectPath
 from waypost.web.http.heads import new_head
+from waypost.web.http.hot_path_defects import HotPathDefects
 from waypost.web.http.problems import problem_document
 from waypost.web.places.hot_path import HotPath
 
@@ -24,6 +25,8 @@ class Connection(HttpToolsProtocol):
 
     It relies on names of uvicorn that are not public, which is why the release is pinned.
     """
+
+    defects = HotPathDefects()
 
     def __init__(
         self, *given: Any, hot: HotPath | None = None, redirects: RedirectPath | None = None, **more: Any
@@ -131,7 +134,8 @@ class Connection(HttpToolsProtocol):
             written = self._hot.answer(data, self.scheme or "http", default) if self._hot else None
             if written is None and self._redirects:
                 written = self._redirects.answer(data, self._peer, default)
-        except Exception:  # noqa: BLE001 - a defect: the long way meets it too, and tells of it
+        except Exception as defect:  # noqa: BLE001 - the long way may know better
+            self.defects.note(defect)
             return False
         if written is None:
             return False

@@ -87,7 +87,7 @@ async def _on_http_exception(request: Request, error: Exception) -> Response:
 
 
 def _methods_at(request: Request) -> str:
-    """What the description has at this address: of several routes there, the framework names the first one's alone."""
+    """The methods described for this address: of several routes there, the framework names only the first one's."""
     path = getattr(request.scope.get("route"), "path_format", None)
     return ", ".join(method.upper() for method in request.app.openapi()["paths"].get(path, ()))
 

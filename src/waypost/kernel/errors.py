@@ -3,7 +3,7 @@
     WaypostError
     ├── TransientError         worth another try
     │   ├── NotNow             nobody's fault; worth another try after a known time
-    │   └── StoreTrouble       the store is away, busy or full: nobody's job is at fault
+    │   └── StoreTrouble       the store is away, busy or full: no job is at fault
     └── TerminalError          trying again changes nothing
         ├── AskedWrongly       the caller must ask differently (exit code 2, HTTP 400)
         ├── Forbidden          the caller may not (HTTP 403)

@@ -35,7 +35,7 @@ def _read_size(_ctx: click.Context, _param: click.Parameter, text: str | None) -
     "--processes", type=click.IntRange(1, 1024), metavar="N", help="Processes to use (default: one per core)."
 )
 @click.option(
-    "--memory", metavar="SIZE", callback=_read_size, help="Memory for places, in all of them (default: 256m)."
+    "--memory", metavar="SIZE", callback=_read_size, help="Memory for places in all processes (default: 256m)."
 )
 @click.option(
     "--from",

@@ -51,7 +51,7 @@ def ended() -> Response:
 
 
 def used_up() -> Response:
-    return message(410, "This link is used up", "It could be followed a limited number of times. Ask for a new one.")
+    return message(410, "This link is used up", "It had a limited number of visits. Ask for a new one.")
 
 
 def away() -> Response:

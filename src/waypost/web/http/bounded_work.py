@@ -9,7 +9,7 @@ _RETRY_SECONDS = 5.0
 
 
 class TooManyAtOnce(NotNow):
-    """Others ask for the same work, and as many callers wait as may."""
+    """Too many callers ask for the same work, and no more may wait."""
 
     slug = "too-many-at-once"
     http_status = 429

@@ -103,7 +103,7 @@ class Connection(HttpToolsProtocol):
         """Says nothing: a client that asks for another protocol is answered in this one, and must not fill our logs."""
 
     def _refuse_head(self) -> None:
-        # Nothing may be written inside another answer: a client that waits for one learns it from the closing.
+        # Nothing may be written inside another answer: a client that waits for one learns it from the close.
         last: RequestResponseCycle | None = self.cycle
         if last is None or last.response_complete:
             self.transport.write(self._head_too_large())

@@ -83,7 +83,7 @@ class Bounds:
 
 
 def measure(route: str, method: str, status: int, seconds: Sequence[float]) -> None:
-    """Counts requests that were answered alike, and how long each of them took."""
+    """Counts requests with the same route, method and status, and how long each of them took."""
     counted, timed = _meters(route, method, status)
     counted.inc(len(seconds))
     timed.observe_many(seconds)

@@ -78,7 +78,7 @@ def bulk_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     few = BoundedWork(_AT_ONCE, waiting=_WAITING)
 
     async def create_many(request: Request) -> Response:
-        """Make up to 10,000 links: each line in is one as JSON; each line out is the link, or why there is none.
+        """Make up to 10,000 links: each line in is a link as JSON; each line out is the link, or why there is none.
 
         A thousand lines are made in each transaction, and answered after it; with `atomic=true` all are made in one.
         """

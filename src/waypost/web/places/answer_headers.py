@@ -39,7 +39,7 @@ def give(asking: Asking, generation: Generation, look: AnswerLook, body: Callabl
 
 
 def finish(asking: Asking, chunks: list[Chunk], look: AnswerLook, generation: str | None) -> Answer:
-    """Returns the answer, compressed if that is wanted and pays; without a generation, it has no ETag."""
+    """The answer, compressed if that is wanted and pays. Without a generation it has no ETag: releases change it."""
     size = sum(map(len, chunks))
     if size < LEAST or not (accepted := asking.headers.get(b"accept-encoding")) or not (encoding := choose(accepted)):
         return Answer(200, _head(look, generation, None), chunks, size)

@@ -26,7 +26,7 @@ from waypost.web.settings import RedirectSettings, WebSettings
 DEFAULT_FILE = "waypost.toml"
 
 
-# For one server, for a cluster, and for what sentinels watch over; with two s, by TLS.
+# For one server, for a cluster, and for servers that sentinels watch over; rediss is Redis over TLS.
 REDIS_SCHEMES = tuple(f"{tls}{kind}" for tls in ("redis", "rediss") for kind in ("", "+cluster", "+sentinel"))
 
 
@@ -85,12 +85,12 @@ class StorageSettings:
 
     @property
     def on_server(self) -> bool:
-        """Whether the store is a server's, which many machines may share, and not a file of this one."""
+        """Whether the store is on a server, which many machines may share, and not a file on this one."""
         return self.in_mongodb or is_postgres(self.store_url)
 
     @property
     def in_mongodb(self) -> bool:
-        """Whether the store is a MongoDB, which has all that importing needs, and no links."""
+        """Whether the store is MongoDB, which has all that importing needs, but no links."""
         return is_mongodb(self.store_url)
 
 
@@ -118,8 +118,7 @@ _KINDS: Mapping[str, type[WindowsSchedule | FullSchedule | SnapshotSchedule | Pr
 def _read_kind(text: str) -> str:
     if text not in _KINDS:
         raise ValueError(
-            f"{text[:40]!r} is nothing that can be scheduled; choose one of {', '.join(_KINDS)}."
-            f"{did_you_mean(text, _KINDS)}"
+            f"{text[:40]!r} cannot be scheduled; choose one of {', '.join(_KINDS)}.{did_you_mean(text, _KINDS)}"
         )
     return text
 
@@ -163,7 +162,7 @@ class Settings:
 def load_settings(
     flags: Mapping[str, str] | None = None, environ: Mapping[str, str] | None = None, file: str | None = None
 ) -> Settings:
-    """`flags` by setting name. `file` must exist; without it, waypost.toml is read where it is there.
+    """`flags` are by setting name. `file` must exist; without it, waypost.toml is read if there is one.
 
     A flag `source` that is the path of a file adds that source to the configured ones.
     """
@@ -194,7 +193,7 @@ def load_settings(
 
 
 def is_source_file(name: str) -> bool:
-    """Where a source is asked for, it may be named, or its file be given."""
+    """Whether a source is given as the path of its file, and not by its name."""
     return name.endswith(".toml")
 
 

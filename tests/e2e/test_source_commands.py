@@ -59,7 +59,7 @@ def test_a_check_tells_which_field_of_which_record_is_wrong(processes: Processes
         file = describe(processes, provider, fields=FIELDS.replace("position.lat", "pos.lat"))
         told = processes.run("source", "check", file, "--ask")
     assert told.returncode == 2
-    assert "lights:7 is no place: it has no lat: there is nothing in its field pos.lat" in told.stdout
+    assert "lights:7 is not a place: it has no lat: there is nothing in its field pos.lat" in told.stdout
     assert "id, title, position, country, lamps" in told.stdout
 
 

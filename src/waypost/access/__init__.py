@@ -1,1 +1,1 @@
-"""Who may do what: keys, their scopes, and whoever asks."""
+"""Who may do what: keys, their scopes, and callers."""

@@ -1,4 +1,4 @@
-"""Whoever asks for something: with a key, from this machine, or neither."""
+"""The caller of an operation: with a key, from this machine, or neither."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from waypost.access.store import KeyStore
 
 @dataclass(frozen=True)
 class Caller:
-    """Without a key, `is_local` says that they speak for this machine, and may do everything."""
+    """Without a key, `is_local` says that the caller speaks for this machine, and may do everything."""
 
     key: Key | None = None
     is_local: bool = False
@@ -22,12 +22,12 @@ class Caller:
 
     @property
     def owner(self) -> str | None:
-        """What a link says that they make."""
+        """The owner of the links that this caller makes."""
         return self.key.id if self.key else None
 
     @property
     def name(self) -> str:
-        """What history says about them."""
+        """How a link's history names the caller."""
         if self.key:
             return f"key:{self.key.id}"
         return "local" if self.is_local else "anonymous"
@@ -38,7 +38,7 @@ ANONYMOUS = Caller()
 
 
 async def recognise(store: KeyStore, token: str) -> Caller:
-    """Who shows this token. Raises KeyRefused."""
+    """The caller with this token. Raises KeyRefused if it is not a valid one."""
     parsed = parse_token(token)
     key = await store.find(parsed[0]) if parsed else None
     if parsed is None or key is None or not fits(key, parsed[1]):

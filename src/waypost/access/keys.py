@@ -50,7 +50,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     scopes: tuple[Scope, ...]
-    # SHA-256 of the secret. That is 32 random bytes, which nobody finds by trying: a slow hash would gain nothing.
+    # SHA-256 of the secret, which is 32 random bytes: too many to guess, so a slow hash would gain nothing.
     digest: bytes
     created_at: datetime
     revoked_at: datetime | None = None
@@ -60,7 +60,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def make_key(name: str, scopes: Iterable[str], now: datetime) -> tuple[Key, str]:
-    """A new key, and its token, which is shown this once."""
+    """A new key, and its token, which is shown only this once."""
     name = name.strip()
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
         raise KeyInvalid(

@@ -22,7 +22,7 @@ class KeyView(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 async def keep_key(keys: KeyStore, key: Key, token: str) -> KeyView:
-    """One that was just made."""
+    """Keeps a key that was just made; the view has its token."""
     await keys.add(key)
     return _view(key, token)
 

@@ -13,7 +13,7 @@ class KeyStore(Protocol):
     async def add(self, key: Key) -> None: ...
 
     async def list(self) -> Sequence[Key]:
-        """All there are and were, oldest first."""
+        """All keys, also revoked ones, oldest first."""
         ...
 
     async def find(self, id: str) -> Key | None: ...  # noqa: A002 - it is what it is

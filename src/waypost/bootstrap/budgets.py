@@ -1,4 +1,4 @@
-"""The budget that all who ask a provider share."""
+"""The budget that all processes that ask a provider share."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,7 +16,7 @@ log = get_logger("budget")
 
 @asynccontextmanager
 async def open_budget(settings: Settings, *, must_exist: bool = False) -> AsyncIterator[Budget]:
-    """Where all who share it can reach it: in Redis, else beside the jobs, else in the store."""
+    """Opens the budget where all who share it can reach it: in Redis, else beside the jobs, else in the store."""
     async with (
         _open_budget_store(_budget_url(settings.storage), must_exist=must_exist) as store,
         SharedBudget(store, settings.budget.rules, when_away=settings.budget.when_away) as budget,

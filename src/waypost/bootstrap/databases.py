@@ -25,7 +25,7 @@ class NoStore(NotFound):
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """What the embedded default does not need is installed only where it is wanted."""
+    """Wraps imports that the embedded default does not need; a missing package becomes advice on what to install."""
     try:
         yield
     except ImportError as error:

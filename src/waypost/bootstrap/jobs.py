@@ -1,4 +1,4 @@
-"""The job store, beside all else or in a place of its own."""
+"""The job store, in the store that keeps everything else or in one of its own."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager

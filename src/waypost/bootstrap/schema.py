@@ -97,7 +97,7 @@ async def _look_into_postgres(url: str) -> tuple[int, Sequence[Migration]]:
 
 @asynccontextmanager
 async def _mongo(url: str) -> "AsyncIterator[MongoDatabase]":
-    """Whatever its schema is."""
+    """The MongoDB at this address, whatever its schema is."""
     with extra("mongodb"):
         from waypost.adapters.mongodb.database import MongoDatabase
     database = await MongoDatabase.connect(url)

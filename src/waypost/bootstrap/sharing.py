@@ -1,4 +1,4 @@
-"""What making and showing links needs of the settings."""
+"""What making and showing links takes from the settings."""
 
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -47,7 +47,7 @@ async def link_operations(settings: Settings, stores: SharingStores) -> LinkOper
 
 
 def _refuse_unknown(settings: Settings, words: Vocabularies) -> None:
-    """Told later, whoever asks for a link would be blamed for what is set here."""
+    """Checks the settings at the start: later, the caller who asks for a link would be blamed for them."""
     try:
         words.vocabulary(settings.sharing.language, settings.sharing.theme)
     except (UnknownLanguage, UnknownTheme) as error:

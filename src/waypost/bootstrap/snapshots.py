@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_origin(url: str) -> "AsyncIterator[Origin]":
-    """Snapshots elsewhere."""
+    """Opens the snapshots of another machine."""
     from waypost.adapters.http.origin import HttpOrigin
 
     async with HttpOrigin(url) as origin:
@@ -25,7 +25,7 @@ async def open_origin(url: str) -> "AsyncIterator[Origin]":
 
 
 def export_as(form: str) -> "Export":
-    """How a generation is written in this form."""
+    """The function that writes a generation in this form."""
     from waypost.adapters.exports.geoparquet import write_geoparquet
     from waypost.serving.exporting import write_geojson, write_ndjson
 
@@ -40,7 +40,7 @@ def open_export(target: str) -> AbstractContextManager[BinaryIO]:
 
 
 def file_parts(path: Path, wanted: int) -> list[FilePart]:
-    """At most so many parts of a file of places, each for a process of its own."""
+    """Cuts a file of places into at most `wanted` parts, each for a process of its own."""
     return cut_file(path, wanted)
 
 

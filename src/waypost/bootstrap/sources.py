@@ -24,7 +24,7 @@ class UnknownSource(AskedWrongly):
 
 @asynccontextmanager
 async def open_source(name: str, settings: Settings) -> AsyncIterator[Source]:
-    """The source of this name, or that a configured file describes."""
+    """Opens the built-in source of this name, or the one that a configured file describes."""
     source = _make_source(name, settings)
     try:
         yield source
@@ -43,7 +43,7 @@ def _make_source(name: str, settings: Settings) -> Source:
 
 
 def source_kinds() -> list[SourceKind]:
-    """What a file of a source may be of, with the packages that bring it."""
+    """The kinds that the file of a source may have, with the packages that bring them."""
     return kinds()
 
 

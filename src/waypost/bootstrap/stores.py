@@ -33,7 +33,7 @@ from waypost.sharing.visits.store import VisitStore
 
 
 class LinksElsewhere(AskedWrongly):
-    """Links were asked for, and the store that is configured has none."""
+    """Links were asked for, but the configured store keeps none."""
 
     slug = "links-elsewhere"
 
@@ -59,7 +59,7 @@ class Stores:
 
 @dataclass(frozen=True)
 class SharingStores(Stores):
-    """The same on a store that keeps links too."""
+    """The ports on a store that keeps links too."""
 
     links: LinkStore
     spaces: SpaceStore
@@ -69,9 +69,9 @@ class SharingStores(Stores):
 
 @asynccontextmanager
 async def open_stores(settings: Settings, *, must_exist: bool = False) -> AsyncIterator[Stores]:
-    """`must_exist` is for commands that look into a store and have no business making one.
+    """`must_exist` is for commands that should not make a store that is missing.
 
-    On a server nobody makes one by the way: its schema is there, or it is refused.
+    On a server, opening never makes one: its schema is there, or it is refused.
     """
     if settings.storage.in_mongodb:
         async with AsyncExitStack() as stack:

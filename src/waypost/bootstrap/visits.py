@@ -1,4 +1,4 @@
-"""Where visits are kept, and who knows from which country they came."""
+"""Where visits are kept, and what knows which countries they came from."""
 
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -23,7 +23,7 @@ async def open_visits(settings: Settings, stack: AsyncExitStack, beside: VisitSt
 
 
 def open_countries(path: str) -> Countries | None:
-    """Who knows in which country an address is, where a file for that is configured."""
+    """What knows which country an address is in, if a file for that is configured."""
     if not path:
         return None
     with extra("countries"):

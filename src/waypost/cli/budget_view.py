@@ -12,7 +12,7 @@ from waypost.settings import Settings
 
 
 class NoBudget(AskedWrongly):
-    """A source that asks nobody has no budget."""
+    """A source that asks no provider has no budget."""
 
     slug = "no-budget"
 
@@ -23,7 +23,7 @@ async def show_budget(
     async with open_source(source, settings) as opened, open_budget(settings, must_exist=True) as budget:
         key, rules = opened.budget_key, settings.budget.rules[opened.name]
         if key is None:
-            raise NoBudget(f"the source {opened.name} asks nobody, so that it has no budget", parameter="source")
+            raise NoBudget(f"the source {opened.name} asks no provider, so it has no budget", parameter="source")
 
         async def look() -> BudgetView:
             return view_of(key, await budget.look(key), rules)

@@ -20,7 +20,7 @@ group = Group(
 )
 @click.option("--watch", is_flag=True, help="Look again and again, until Ctrl-C.")
 @click.option("--every", default="1s", show_default=True, help="With --watch: how often to look.")
-@click.option("--times", type=click.IntRange(1), help="With --watch: look so many times, then end.")
+@click.option("--times", type=click.IntRange(1), help="With --watch: look this many times, then end.")
 @json_option
 @with_settings
 def show(load: Load, source: str, every: str, times: int | None, *, watch: bool, as_json: bool) -> int:

@@ -15,7 +15,7 @@ group = Group(
 @json_option
 @with_settings
 def migrate(load: Load, *, as_json: bool) -> None:
-    """Bring the store's schema up to date. Safe to run twice, and by many at once."""
+    """Bring the store's schema up to date. Safe to run twice, and by many processes at once."""
     from waypost.bootstrap.schema import migrate_schema
 
     applied = asyncio.run(migrate_schema(load()))

@@ -33,7 +33,7 @@ class _Teaching:
 
 class Command(_Teaching, click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Names of files may be any bytes; all else that is given is text."""
+        """File names may be any bytes; everything else that is given must be text."""
         rest = super().parse_args(ctx, args)
         for name, value in ctx.params.items():
             for text in value if isinstance(value, tuple) else (value,):
@@ -88,7 +88,7 @@ def print_json(document: Any) -> None:
 
 
 def say(text: str) -> None:
-    """To the person at the terminal, not into a pipe."""
+    """Writes to the person at the terminal, not into a pipe."""
     click.echo(text, err=True)
 
 
@@ -115,7 +115,7 @@ def run_command(command: click.Command) -> NoReturn:
 def _tell_os_error(error: OSError) -> int:
     _show_traceback_if_asked()
     if error.errno == errno.EPIPE:
-        # Whoever read our output has had enough of it. Nothing more can be written, not even at exit.
+        # The reader of our output is gone. Nothing more can be written, not even at exit.
         sys.stdout = None
         return 1
     where = f" ({error.filename})" if error.filename else ""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def plan(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
     """Print the shards of an import, without asking or changing anything.
 
-    A line a shard, then their count, and the fewest requests and seconds that they take within the budget if nothing
+    One line per shard, then their count, and the fewest requests and seconds that they take within the budget if none
     of it is done yet. A time is covered with whole hours, days and months in UTC, the largest that fit.
     """
     from waypost.bootstrap.sources import open_source

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 def start(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
     """Enqueue what is missing of a scope and print the import's id; workers do the rest.
 
-    One small request makes sure that the provider is there and wants our key. What was done today, or for a window, is
-    not asked for again, unless with --refresh.
+    One small request makes sure that the provider is there and accepts our key. What was done today, or for a window,
+    is not asked for again, except with --refresh.
     """
     from waypost.bootstrap.budgets import open_budget
     from waypost.bootstrap.stores import open_stores
@@ -80,8 +80,8 @@ def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_j
     """Enqueue what is missing of a scope and work until it is done.
 
     Asks within the budget (WAYPOST_BUDGET) and commits page by page: stopped or killed at any moment, the next run
-    goes on where this one was. What was done today, or for a window, is not asked for again, unless with --refresh,
-    which also finds out what the provider has no longer. With --json, events of progress come first, one a line, and
+    goes on where this one was. What was done today, or for a window, is not asked for again, except with --refresh,
+    which also finds out what the provider no longer has. With --json, progress events come first, one per line, and
     the last line is the report.
     """
     from waypost.cli.progress import importing
@@ -123,7 +123,7 @@ def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_j
 
 @asynccontextmanager
 async def _planned(settings: "Settings", name: str, scope: "Scope") -> "AsyncIterator[tuple[PlannedImport, Source]]":
-    """Before a store is opened, so that someone who asks wrongly finds no data folder afterwards."""
+    """Plans the import. To be used before a store is opened, so that a wrong command leaves no data folder behind."""
     from waypost.bootstrap.sources import open_source
     from waypost.importing.plan import plan_import
     from waypost.kernel.clock import utc_now

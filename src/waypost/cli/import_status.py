@@ -19,11 +19,11 @@ _SLOWEST = 10
 
 @click.command("status", cls=Command, examples=("waypost import status", "waypost import status 0190… --json"))
 @click.argument("import_id", metavar="[ID]", required=False)
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Without an id: so many.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Without an id: how many.")
 @json_option
 @with_settings
 def status(load: Load, import_id: str | None, limit: int, *, as_json: bool) -> None:
-    """How an import stands, or the latest ones: by their jobs, whoever works on them."""
+    """How an import stands, or the latest ones, by the status of their jobs."""
     from waypost.cli.stores import with_stores
     from waypost.importing.inspect import latest_imports, standing_of
 

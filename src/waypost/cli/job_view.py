@@ -8,7 +8,7 @@ import msgspec
 from waypost.scaling.jobs.job import UNFINISHED, Job
 
 AWAY = "provider-away"
-# What jobs say that were given back, in words; whatever else a job says was a failure.
+# What jobs that were given back wait for, by their last error; any other error was a failure.
 _WAITS = {
     AWAY: "the provider",
     "provider-refused": "the provider",
@@ -16,7 +16,7 @@ _WAITS = {
     "budget-exhausted": "a turn in the budget",
     "source-elsewhere": "a worker that has its source",
 }
-# Who was away so long ago may be back: a probe and the pause before it take two minutes at most.
+# A provider that was away longer ago than this may be back: a probe and the pause before it take two minutes at most.
 _RECENT = timedelta(minutes=3)
 
 
@@ -25,7 +25,7 @@ class JobView(Job, frozen=True, kw_only=True):
 
 
 def views_of(jobs: Sequence[Job], now: datetime) -> list[JobView]:
-    """A job that was not tried since its provider went away waits for it as those do that were."""
+    """Jobs with what they wait for. One that was not tried since its provider went away waits like those that were."""
     away = {_source(job) for job in jobs if _is_away(job, now)}
     return [JobView(**msgspec.structs.asdict(job), waits_for=_waits_for(job, away, now)) for job in jobs]
 

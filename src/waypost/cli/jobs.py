@@ -33,7 +33,7 @@ class UnknownJob(NotFound):
 
 
 class NotLeased(Conflict):
-    """Only a job that somebody works on can be taken from them."""
+    """Only a job that a worker holds can be taken from it."""
 
     slug = "not-leased"
 
@@ -54,7 +54,7 @@ async def find(jobs: "JobStore", name: str) -> Job:
 @group.command("list", examples=("waypost job list", "waypost job list --status dead --prefix ocm/country:DE --json"))
 @click.option("--status", type=click.Choice(STATUSES), help="Only jobs with this status.")
 @click.option("--prefix", default="", help="Only shards whose keys begin like this.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="At most this many.")
 @json_option
 @with_settings
 def list_jobs(load: Load, status: Status | None, prefix: str, limit: int, *, as_json: bool) -> None:
@@ -130,13 +130,13 @@ def release(load: Load, shard: str, *, as_json: bool) -> None:
 
 
 @group.command("prune", examples=("waypost job prune --older-than 30d", "waypost job prune --older-than 7d --dead"))
-@click.option("--older-than", default="30d", show_default=True, help="Only jobs that ended so long ago.")
+@click.option("--older-than", default="30d", show_default=True, help="Only jobs that ended at least this long ago.")
 @click.option("--dead", is_flag=True, help="Dead jobs too, with the reasons they keep.")
 @json_option
 @with_settings
 def prune(load: Load, older_than: str, *, dead: bool, as_json: bool) -> None:
     """Forget jobs that are done or cancelled, and records that were rejected as long ago. Their shards may be enqueued
-    anew.
+    again.
     """
     from waypost.cli.stores import with_stores
     from waypost.importing.prune import prune as prune_jobs
@@ -157,11 +157,11 @@ def prune(load: Load, older_than: str, *, dead: bool, as_json: bool) -> None:
 
 @group.command("watch", examples=("waypost job watch", "waypost job watch --json | head -3"))
 @click.option("--every", default="1s", show_default=True, help="How often to look.")
-@click.option("--times", type=click.IntRange(1), help="Look so many times, then end.")
+@click.option("--times", type=click.IntRange(1), help="Look this many times, then end.")
 @json_option
 @with_settings
 def watch(load: Load, every: str, times: int | None, *, as_json: bool) -> int:
-    """The fleet's leases, live, until Ctrl-C: who works on what, how far it is, and for how long it may."""
+    """The fleet's leases, live, until Ctrl-C: who works on what, how far it is, and how long the lease lasts."""
     from waypost.cli.live import read_every
     from waypost.cli.watching import watch_jobs
     from waypost.roles.kit.loop import run as run_role

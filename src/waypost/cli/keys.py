@@ -47,14 +47,14 @@ def create(load: Load, name: str, scopes: tuple[str, ...], *, as_json: bool) -> 
         print_json(key)
         return
     click.echo(key.token)
-    say(f"keep it well: it cannot be shown again. Its id is {key.id}")
+    say(f"keep it safe: it cannot be shown again. Its id is {key.id}")
 
 
 @group.command("list", examples=("waypost key list", "waypost key list --json"))
 @json_option
 @with_settings
 def list_all(load: Load, *, as_json: bool) -> None:
-    """All keys there are and were, oldest first."""
+    """All keys, also revoked ones, oldest first."""
     from waypost.access.operations import list_keys
     from waypost.cli.stores import with_links
 
@@ -82,4 +82,4 @@ def revoke(load: Load, key: str, *, as_json: bool) -> None:
     if as_json:
         print_json(revoked)
     else:
-        click.echo(f"{revoked.id} ({revoked.name}) opens nothing any more")
+        click.echo(f"{revoked.id} ({revoked.name}) no longer opens anything")

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 @json_option
 @with_settings
 def disable(load: Load, phrase: str, *, as_json: bool) -> None:
-    """Let a link lead nowhere, until it is enabled again."""
+    """Make a link lead nowhere until it is enabled again."""
     from waypost.cli.link_operations import change_link
 
     link = change_link(load(), phrase, disabled=True)
-    _tell(link, f"{link.url} leads nowhere any more", as_json=as_json)
+    _tell(link, f"{link.url} no longer leads anywhere", as_json=as_json)
 
 
 @click.command("enable", cls=Command, examples=("waypost link enable summer-party",))
@@ -28,7 +28,7 @@ def disable(load: Load, phrase: str, *, as_json: bool) -> None:
 @json_option
 @with_settings
 def enable(load: Load, phrase: str, *, as_json: bool) -> None:
-    """Let a disabled link lead to its target again."""
+    """Make a disabled link lead to its target again."""
     from waypost.cli.link_operations import change_link
 
     link = change_link(load(), phrase, disabled=False)
@@ -47,7 +47,7 @@ def delete(load: Load, phrase: str, *, yes: bool, as_json: bool) -> None:
     settings = load()
     if not yes:
         if not sys.stdin.isatty():
-            raise click.UsageError("there is nobody here to ask: say --yes")
+            raise click.UsageError("there is no terminal to ask on: say --yes")
         link = with_operations(settings, lambda links: links.show(phrase))
         click.confirm(f"Delete {link.url}, which leads to {link.target}?", abort=True, err=True)
     link = with_operations(settings, lambda links: links.delete(phrase))

@@ -81,7 +81,7 @@ def _tell(report: "LinkImportReport", *, dry_run: bool) -> None:
 @click.option("--output", type=click.Path(path_type=Path), help="Write to this file instead of the standard output.")
 @with_settings
 def export_links(load: Load, form: "FileFormat", output: Path | None) -> None:
-    """All links, newest first, as they are now. Passwords are not among it, and neither are single visits.
+    """All links, newest first, as they are now, without passwords and single visits.
 
     A file gets its name once it is complete: until then, what was there before stays.
     """

@@ -19,7 +19,7 @@ from waypost.cli.moments import moment
 @click.option("--theme", help="Only links whose phrase was drawn from this theme.")
 @click.option("--from", "start", metavar="WHEN", callback=moment, help="Only links made from this moment on.")
 @click.option("--to", "end", metavar="WHEN", callback=moment, help="Only links made before this moment.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most this many.")
 @json_option
 @with_settings
 def list_links(

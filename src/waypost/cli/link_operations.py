@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 def with_operations(settings: Settings, work: Callable[[LinkOperations], Awaitable[Result]]) -> Result:
-    """For commands about links that are there."""
+    """Runs `work` on the links of a store that must exist."""
 
     async def main(stores: SharingStores) -> Result:
         return await work(await link_operations(settings, stores))

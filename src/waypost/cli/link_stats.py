@@ -29,7 +29,9 @@ _WIDEST = 40
 @click.option("--from", "start", metavar="WHEN", callback=moment, help="From this moment on.")
 @click.option("--to", "end", metavar="WHEN", callback=moment, help="Until just before this moment.")
 @click.option("--as-of", metavar="WHEN", callback=moment, help="As it was then: nothing later is counted.")
-@click.option("--step", type=click.Choice(("hour", "day")), default="day", show_default=True, help="How long each is.")
+@click.option(
+    "--step", type=click.Choice(("hour", "day")), default="day", show_default=True, help="Length of a bucket."
+)
 @click.option("--zone", default="UTC", show_default=True, help="Where days begin, such as Europe/Berlin.")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Most values of each kind.")
 @json_option

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     callback=moment_ahead,
     help="When it ends: a moment, or a time such as 7d.",
 )
-@click.option("--max-visits", type=int, help="It leads there so many times, and no more.")
+@click.option("--max-visits", type=int, help="It leads there at most this many times.")
 @click.option("--password-stdin", is_flag=True, help="Protect it with the password on the standard input.")
 @click.option("--forward-query", is_flag=True, help="Pass the visitor's query on to the target.")
-@click.option("--reuse", is_flag=True, help="Print the link to the same target that is there already, if there is.")
+@click.option("--reuse", is_flag=True, help="Print the existing link to the same target, if there is one.")
 @json_option
 @with_settings
 def create(
@@ -89,8 +89,8 @@ def create(
     "--expires", "expires_at", metavar="WHEN", callback=moment_ahead, help="End then: a moment, or a time such as 7d."
 )
 @click.option("--no-expires", is_flag=True, help="Never end.")
-@click.option("--max-visits", type=int, help="Lead there so many times, and no more.")
-@click.option("--no-max-visits", is_flag=True, help="Lead there as often as anybody likes.")
+@click.option("--max-visits", type=int, help="Lead there at most this many times.")
+@click.option("--no-max-visits", is_flag=True, help="Lead there any number of times.")
 @click.option("--password-stdin", is_flag=True, help="Protect it with the password on the standard input.")
 @click.option("--no-password", is_flag=True, help="Ask for no password.")
 @click.option("--forward-query/--no-forward-query", default=None, help="Pass the visitor's query on to the target.")

@@ -39,7 +39,7 @@ def show(load: Load, phrase: str, *, as_json: bool) -> None:
 
 
 def _facts(link: "LinkDocument") -> list[tuple[str, str]]:
-    """What is always told of a link, and what only some links have."""
+    """What is shown of every link, and what only some links have."""
     always = [
         ("leads to", link.target),
         ("visits", f"{link.visits}" if link.max_visits is None else f"{link.visits} of at most {link.max_visits}"),

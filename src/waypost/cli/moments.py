@@ -21,7 +21,7 @@ def moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> d
 
 
 def moment_ahead(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
-    """The same, or a time from now, such as 7d."""
+    """Like `moment`, or a time from now, such as 7d."""
     try:
         return None if value is None else utc_now() + timedelta(seconds=parse_duration(value))
     except OverflowError:

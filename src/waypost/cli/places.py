@@ -74,7 +74,7 @@ def count(load: Load, *, as_json: bool) -> None:
 @click.option("--output", type=click.Path(path_type=Path), help="Write to this file instead of the standard output.")
 @with_settings
 def export(load: Load, output: Path | None) -> None:
-    """All places with their providers' records, one JSON document a line, ordered by external id.
+    """All places with their providers' records, one JSON document per line, ordered by external id.
 
     A file gets its name once it is complete: until then, what was there before stays.
     """

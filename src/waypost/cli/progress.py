@@ -48,9 +48,9 @@ def receiving(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def importing(name: str, *, as_json: bool = False) -> Iterator[Callable[[Progress], None]]:
-    """Shards, leases, places, errors, requests a second, the part of the budget in use, and the time left.
+    """Shows shards, leases, places, errors, requests a second, the part of the budget in use, and the time left.
 
-    For machines, the same as events on the standard output, one JSON document a line.
+    For machines, prints the same as events on the standard output, one JSON document per line.
     """
     if as_json:
         yield _JsonImport().show

@@ -26,7 +26,7 @@ def run(load: Load) -> int:
     """Enqueue whatever the schedules in waypost.toml have due, until Ctrl-C or SIGTERM.
 
     What fell due while no scheduler ran is caught up with. Several may run: together they enqueue everything once.
-    Working on it is for `waypost worker run`.
+    `waypost worker run` does the work.
     """
     from waypost.roles.kit.loop import run as run_role
     from waypost.roles.scheduler import run_scheduler
@@ -61,7 +61,7 @@ def list_schedules(load: Load, *, as_json: bool) -> None:
 @json_option
 @with_settings
 def pause(load: Load, name: str, *, as_json: bool) -> None:
-    """Enqueue nothing more of one schedule, whichever schedulers run, until it is resumed."""
+    """Enqueue nothing more of one schedule, on any scheduler, until it is resumed."""
     _set(load, name, paused=True, as_json=as_json)
 
 
@@ -83,7 +83,7 @@ def _set(load: Load, name: str, *, paused: bool, as_json: bool) -> None:
 
 
 async def _look_up(settings: "Settings") -> "list[ListedSchedule]":
-    """Also where there is no store yet."""
+    """Lists the schedules, also where there is no store yet."""
     from waypost.bootstrap.databases import NoStore
     from waypost.bootstrap.stores import open_stores
     from waypost.kernel.clock import utc_now

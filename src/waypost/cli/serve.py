@@ -18,7 +18,7 @@ group = Group(
 
 
 def _listening(function: Callable[..., Any]) -> Callable[..., Any]:
-    host = click.option("--host", help="Address to listen on (default: 127.0.0.1). Beyond it, only keys may write.")
+    host = click.option("--host", help="Address to listen on (default: 127.0.0.1). Beyond it, writing needs a key.")
     port = click.option("--port", type=click.IntRange(0, 65535), help="Port (default: 8080, or the next free one).")
     return host(port(with_settings(function)))
 

@@ -78,7 +78,7 @@ def _seconds(text: str) -> float:
     show_default=True,
     help="The same seed gives the same places, faults and changes.",
 )
-@click.option("--file", type=click.Path(path_type=Path), help="Serve these records instead, one JSON object a line.")
+@click.option("--file", type=click.Path(path_type=Path), help="Serve these records instead, one JSON object per line.")
 @click.option("--key", help="The only key it accepts; without it, everybody may ask.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: 8090, or the next free one).")
 @click.option(
@@ -93,17 +93,17 @@ def _seconds(text: str) -> float:
 @click.option(
     "--faults-at", metavar="12=429,…", callback=_read(_placed), help="What goes wrong with the 12th request, and so on."
 )
-@click.option("--latency", metavar="20ms", callback=_read(_seconds), help="Wait so long before every answer.")
+@click.option("--latency", metavar="20ms", callback=_read(_seconds), help="Wait this long before every answer.")
 @click.option("--truncate", type=click.IntRange(1), metavar="N", help="Never send more than N records in one answer.")
-@click.option("--edits", metavar="50/s", callback=_read(_per_second), help="Edit so many places while it runs.")
-@click.option("--deletions", metavar="5/s", callback=_read(_per_second), help="Delete so many.")
-@click.option("--additions", metavar="1/s", callback=_read(_per_second), help="Add so many.")
+@click.option("--edits", metavar="50/s", callback=_read(_per_second), help="Edit this many places while it runs.")
+@click.option("--deletions", metavar="5/s", callback=_read(_per_second), help="Delete this many.")
+@click.option("--additions", metavar="1/s", callback=_read(_per_second), help="Add this many.")
 @click.option("--log", type=click.Path(path_type=Path), help="Append a JSON line for every request to this file.")
 @click.option("--debug", is_flag=True, help="Log more, and show tracebacks.")
 def run(port: int | None, *, debug: bool, **given: Any) -> int:
     """Speak Open Charge Map's protocol on this machine: GET /v3/poi and /v3/referencedata.
 
-    Its places are invented, in real countries, and the same for the same seed. It listens on loopback alone, and
+    Its places are invented, in real countries, and the same for the same seed. It listens only on loopback, and
     shows what it saw at /-/. It can be a bad provider too: slow, broken, strict, and never at rest.
     """
     from waypost.roles.kit.loop import run as run_role

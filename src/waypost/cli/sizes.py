@@ -5,7 +5,7 @@ _UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
 def read_aloud(size: int) -> str:
-    """`1.5 MiB`; bytes are counted only where there are few."""
+    """A size such as `1.5 MiB`; only small ones are in bytes."""
     if size < _STEP:
         return f"{size} B"
     amount = float(size)

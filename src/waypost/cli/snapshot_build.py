@@ -31,9 +31,11 @@ def _read_size(_ctx: click.Context, _param: click.Parameter, text: str | None) -
         "waypost snapshot build --from stations.geojson --from benches.parquet",
     ),
 )
-@click.option("--processes", type=click.IntRange(1, 1024), metavar="N", help="Processes at work (default: one a core).")
 @click.option(
-    "--memory", metavar="SIZE", callback=_read_size, help="Places held at once, by all of them (default: 256m)."
+    "--processes", type=click.IntRange(1, 1024), metavar="N", help="Processes to use (default: one per core)."
+)
+@click.option(
+    "--memory", metavar="SIZE", callback=_read_size, help="Memory for places in all processes (default: 256m)."
 )
 @click.option(
     "--from",
@@ -41,7 +43,7 @@ def _read_size(_ctx: click.Context, _param: click.Parameter, text: str | None) -
     multiple=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Take places from this GeoJSON, NDJSON or GeoParquet, and not from the store; may be given again.",
+    help="Take places from this GeoJSON, NDJSON or GeoParquet, and not from the store; may be repeated.",
 )
 @json_option
 @with_settings

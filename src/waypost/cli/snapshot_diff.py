@@ -24,8 +24,8 @@ from waypost.cli.frame import Command, Load, json_option, print_json, say, with_
 def diff(load: Load, old: str | None, new: str | None, *, ids: bool, as_json: bool) -> None:
     """What was added, changed and removed from generation A to generation B, counted by place.
 
-    B is the current one unless it is named, and A the one before it. With --json, one document a line: each place with
-    its change, and at the end the counts.
+    B is the current one unless it is named, and A the one before it. With --json, one document per line: each place
+    with its change, and at the end the counts.
     """
     from waypost.cli.progress import counting
     from waypost.serving.differences import differences

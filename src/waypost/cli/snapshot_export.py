@@ -19,7 +19,7 @@ _PACKED = (".gz", ".zst")
 @click.argument("generation", required=False)
 @click.option("--geoparquet", metavar="FILE", help="As GeoParquet 1.1, with positions as WKB. Needs waypost[files].")
 @click.option("--geojson", metavar="FILE", help="As one GeoJSON FeatureCollection.")
-@click.option("--ndjson", metavar="FILE", help="As GeoJSON Features, one a line.")
+@click.option("--ndjson", metavar="FILE", help="As GeoJSON Features, one per line.")
 @json_option
 @with_settings
 def export(load: Load, generation: str | None, *, as_json: bool, **files: str | None) -> None:

@@ -34,7 +34,7 @@ def pull(load: Load, url: str, generation: str | None, every: str | None, *, as_
     are removed afterwards.
     """
     if generation and every:
-        raise click.UsageError("--generation is one that never changes; --every has nothing to look for")
+        raise click.UsageError("a generation never changes: with --generation, --every has nothing to look for")
     settings = load()
     return _keep_pulling(settings, url, every, as_json=as_json) if every else _pull(settings, url, generation, as_json)
 

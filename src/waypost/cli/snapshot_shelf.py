@@ -11,7 +11,7 @@ from waypost.cli.frame import Command, Load, json_option, print_json, say, with_
 def list_generations(load: Load, *, as_json: bool) -> None:
     """The generations in the folder of snapshots, oldest first; a star marks the current one.
 
-    Which one is served is decided by the file CURRENT alone; `waypost snapshot use` changes it.
+    The file CURRENT alone decides which one is served; `waypost snapshot use` changes it.
     """
     from waypost.cli.sizes import read_aloud
     from waypost.serving.overview import list_generations as look
@@ -78,7 +78,7 @@ def info(load: Load, generation: str | None, *, as_json: bool) -> None:
     examples=("waypost snapshot verify", "waypost snapshot verify 20261115T093640Z-ab4d41cc --quick"),
 )
 @click.argument("generation", required=False)
-@click.option("--quick", is_flag=True, help="Sizes, checksums and structure alone, without looking at each place.")
+@click.option("--quick", is_flag=True, help="Only sizes, checksums and structure, without looking at each place.")
 @json_option
 @with_settings
 def verify(load: Load, generation: str | None, *, quick: bool, as_json: bool) -> int:
@@ -149,7 +149,7 @@ def prune(load: Load, keep: int | None, *, as_json: bool) -> None:
     """Remove old generations and print their names.
 
     The newest ones stay, and so does the current one, however old it is, and what was current within the last minute:
-    somebody may still be reading it.
+    a server may still be reading it.
     """
     from waypost.serving.shelf import Shelf
 

@@ -42,7 +42,7 @@ def _print_source(source: ListedSource) -> None:
     _line("provider", source.provider)
     _line("licence", f"{source.licence.name}; {source.licence.attribution}" if source.licence else None)
     _line("plans by", ", ".join(source.plans))
-    _line("budget", source.budget or (None if source.error else "none: nobody is asked"))
+    _line("budget", source.budget or (None if source.error else "none: no provider is asked"))
     _line("file", source.file)
     _line("error", source.error)
 
@@ -55,7 +55,7 @@ def _print_place(place: Mapping[str, Any]) -> None:
 
 
 def _print_reject(reject: Misunderstood) -> None:
-    click.echo(f"\n{reject.external_id or 'a record without an id'} is no place: {reject.reason}")
+    click.echo(f"\n{reject.external_id or 'a record without an id'} is not a place: {reject.reason}")
     _line("its keys", ", ".join(reject.keys) or "none")
 
 

@@ -24,7 +24,7 @@ group = Group(
 def list_(load: Load, *, as_json: bool) -> None:
     """Every source that can be imported from, and the kinds that a file of one may have.
 
-    A file that cannot be used, or a plugin that does not work, stands there with its error.
+    A file that cannot be used, or a plugin that does not work, is listed with its error.
     """
     from waypost.bootstrap.sources import SOURCES, open_source, source_kinds
     from waypost.cli.source_view import print_sources

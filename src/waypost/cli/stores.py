@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 def with_stores(settings: Settings, work: Callable[[Stores], Awaitable[Result]]) -> Result:
-    """For commands that look into the store, and have no business making one."""
+    """Runs `work` with the stores, for commands that should not make a store that is missing."""
 
     async def main() -> Result:
         async with open_stores(settings, must_exist=True) as stores:
@@ -23,7 +23,7 @@ def with_stores(settings: Settings, work: Callable[[Stores], Awaitable[Result]])
 def with_links(
     settings: Settings, work: Callable[[SharingStores], Awaitable[Result]], *, must_exist: bool = True
 ) -> Result:
-    """For commands about links and keys; only those that make some may make the store."""
+    """Runs `work` with the stores of links and keys; only commands that make links or keys may make the store."""
     opening = open_sharing_stores(settings, must_exist=must_exist)
 
     async def main() -> Result:

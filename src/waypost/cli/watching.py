@@ -16,7 +16,7 @@ _MOST_ROWS = 30
 
 
 class View(msgspec.Struct, frozen=True):
-    """What there is at one moment."""
+    """Jobs and leases at one moment."""
 
     at: datetime
     jobs: dict[Status, int]

@@ -86,7 +86,7 @@ class Found:
     origin: str
 
     def shown(self) -> str:
-        """As it was written, except for what nobody should see."""
+        """The value as it was written, except for secrets."""
         return repr(self.value) if isinstance(self.value, Secret) else redact_url(self.raw)
 
 
@@ -119,7 +119,7 @@ class Configuration:
         self.found: dict[str, Found] = {}
 
     def room(self, room: type[Room], table: str | None = None) -> Room:
-        """A room of its own, or one for a table that the file has: `schedule.hourly`."""
+        """Reads the settings of a room; with `table`, those in that table of the file, such as `schedule.hourly`."""
         declared = ((field, each.below(table) if table else each) for field, each in settings_of(room))
         return room(**{field: self._find(each) for field, each in declared})
 

@@ -10,7 +10,7 @@ _MEMBERSHIP = Path("/proc/self/cgroup")
 
 
 def available_cores(cgroups: Path = _CGROUPS, membership: Path = _MEMBERSHIP) -> int:
-    """At least one. A share of a core counts as a whole one."""
+    """The number of cores, at least one. A share of a core counts as a whole one."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     quotas = (math.ceil(quota) for folder in _groups(cgroups, membership) for quota in _quotas(folder))
     return max(1, min([allowed, *quotas]))

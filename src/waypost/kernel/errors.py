@@ -3,12 +3,12 @@
     WaypostError
     ├── TransientError         worth another try
     │   ├── NotNow             nobody's fault; worth another try after a known time
-    │   └── StoreTrouble       the store is away, busy or full: nobody's job is at fault
+    │   └── StoreTrouble       the store is away, busy or full: no job is at fault
     └── TerminalError          trying again changes nothing
         ├── AskedWrongly       the caller must ask differently (exit code 2, HTTP 400)
         ├── Forbidden          the caller may not (HTTP 403)
         ├── NotFound           there is no such thing (HTTP 404)
-        └── Conflict           somebody else has it (HTTP 409)
+        └── Conflict           it conflicts with what is there (HTTP 409)
 
 Rooms derive their own errors from these. Each has a stable slug that scripts may rely on, a message that says what
 happened, and, where there is one, the next step a person should take.

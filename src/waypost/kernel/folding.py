@@ -28,7 +28,7 @@ _NOT_PLAIN = re.compile(r"[^0-9a-z]+")
 
 
 class _Plain(dict[int, str]):
-    """Letters that have come, without their accents: taking each apart once is ten times as fast."""
+    """Letters seen so far, without their accents: taking each apart only once is ten times as fast."""
 
     def __missing__(self, code: int) -> str:
         self[code] = "".join(letter for letter in _spread(chr(code)) if unicodedata.category(letter)[0] != "M")
@@ -39,7 +39,7 @@ _PLAIN = _Plain()
 
 
 def fold(text: str) -> str:
-    """Lower case, no accents, ASCII letters and digits alone; words run together."""
+    """Lower case, no accents, only ASCII letters and digits; words run together."""
     return _NOT_PLAIN.sub("", text.lower() if text.isascii() else _spread(text))
 
 

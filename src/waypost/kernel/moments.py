@@ -12,7 +12,7 @@ def read_moment(text: str) -> datetime:
         moment = datetime.fromisoformat(text.strip())
         return in_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except ValueError:
-        raise ValueError(f"{text[:40]!r} is no moment; write it like 2026-02-21T12:00:00Z, or 2026-02-21") from None
+        raise ValueError(f"{text[:40]!r} is not a moment; write it like 2026-02-21T12:00:00Z, or 2026-02-21") from None
 
 
 def in_utc(moment: datetime) -> datetime:

@@ -66,7 +66,7 @@ def parse_switch(text: str) -> bool:
 
 
 def parse_retention(text: str) -> float | None:
-    """How many seconds something is kept, a day at least; nothing is for ever."""
+    """How many seconds something is kept, a day at least; None, from an empty text, means for ever."""
     if not text.strip():
         return None
     kept = parse_duration(text)

@@ -36,7 +36,7 @@ class Stop:
         await self._event.wait()
 
     async def interrupting(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """What the work brings, unless somebody asks to stop before: then it is broken off."""
+        """Returns what the work returns. If a stop comes first, the work is broken off and Stopped is raised."""
         working, stopping = asyncio.create_task(work), asyncio.create_task(self.wait())
         await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
@@ -47,5 +47,5 @@ class Stop:
 
     @property
     def exit_code(self) -> int:
-        """As shells have it: 130 after Ctrl-C. To be asked to end by SIGTERM is no failure."""
+        """130 after Ctrl-C, as shells have it. Being asked to end by SIGTERM is not a failure."""
         return 130 if self.signal is signal.SIGINT else 0

@@ -11,8 +11,8 @@ _AGAIN_SECONDS = 0.5
 async def end(*tasks: "asyncio.Task[Any]") -> None:
     """Cancel tasks and wait for their end, whatever it is.
 
-    Again and again, if need be: a driver may lose a cancellation that arrives together with an answer, and whoever
-    awaits the task after one `cancel` then waits for ever.
+    It cancels again and again, if need be: a driver may lose a cancellation that arrives together with an answer, and
+    a caller that awaits the task after one `cancel` would then wait for ever.
     """
     while waiting := [task for task in tasks if not task.done()]:
         for task in waiting:

@@ -2,7 +2,7 @@
 
 
 def is_text(text: str) -> bool:
-    """JSON and arguments of commands can spell what is no character at all, and what no hash takes."""
+    """Whether it can be encoded: JSON and command arguments can spell what is not a character, and no hash takes it."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -11,5 +11,5 @@ def is_text(text: str) -> bool:
 
 
 def as_text(text: str) -> str:
-    """The same, with a question mark for whatever is no character: the bytes of a file's name need not be text."""
+    """The text, with a question mark for whatever is not a character: the bytes of a file's name need not be text."""
     return text.encode(errors="replace").decode()

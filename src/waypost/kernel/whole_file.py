@@ -1,4 +1,4 @@
-"""Files that get their names only once they are whole."""
+"""Files that get their names only once they are complete."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from waypost.kernel.errors import AskedWrongly
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """One that cannot be written to its end leaves nothing behind, and an old one as it was."""
+    """A file to write. If it cannot be completed, nothing is left behind, and an old file stays as it was."""
     if path.is_dir():
         raise AskedWrongly(f"{path} is a folder; name a file in it", parameter="output")
     if _is_stream(path):
@@ -35,7 +35,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         part.replace(path)
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            # A write knows no names.
+            # The error of a write does not name the file.
             error.filename = str(path)
         raise
     finally:
@@ -54,13 +54,13 @@ def _begin(part: Path, path: Path) -> BinaryIO:
 
 
 def _same_owner(path: Path, part: Path) -> None:
-    """As far as we may: an administrator's backup of somebody's file remains that person's."""
+    """Keeps the old file's owner, as far as we may: a file that an administrator writes again stays its owner's."""
     found = path.stat()
     with suppress(PermissionError):
         os.chown(part, found.st_uid, found.st_gid)
 
 
 def _is_stream(path: Path) -> bool:
-    """A pipe or a device takes bytes as they come; and so does /dev/stdout, even where that is a file."""
+    """Whether it takes bytes as they come: a pipe, a device, or /dev/stdout, even where that is a file."""
     folder = Path(os.path.realpath(path.parent))
     return folder == Path("/dev") or folder.is_relative_to("/proc") or (path.exists() and not path.is_file())

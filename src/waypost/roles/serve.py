@@ -1,4 +1,4 @@
-"""The serving roles: places from the current generation, links and their redirects, or all of it on one port.
+"""The serving roles: places from the current generation, links and their redirects, or everything on one port.
 
 In order: the socket, the places (roles/kit/live_places.py), the links (roles/kit/link_parts.py), the app that answers
 for both (web/app.py), and uvicorn in front of it (roles/kit/http_server.py).
@@ -62,7 +62,7 @@ async def serve_role(
             links=made,
             follow=followed,
         )
-        # All of this stays, and should not be looked at by every collection while redirects wait.
+        # Everything so far stays, and garbage collections should not go through it while redirects wait.
         gc.collect()
         gc.freeze()
         await answer(app, sock, stop, on_up)

@@ -1,4 +1,4 @@
-"""`waypost up`: everything in one process, and with nothing configured on the embedded default."""
+"""`waypost up`: everything in one process, on the embedded defaults if nothing is configured."""
 
 import asyncio
 import socket
@@ -99,7 +99,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         sock = stack.enter_context(listen(settings.web.host, settings.web.port, moves_on=wish.moves_on))
         stores = await stack.enter_async_context(opening)
         settings, scope = await _choose_provider(settings, wish, stores.facts, stack)
-        # The lock says that no other `up` lives on this folder: what one of them held, nobody works on now.
+        # The lock says that no other `up` runs on this folder: no process works on what an earlier one held.
         await stores.jobs.release_owner(_owner(settings), max_attempts=settings.jobs.max_attempts)
         await stores.facts.set(ADDRESS, address(sock))
 
@@ -129,7 +129,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
 
 
 class Bringing:
-    """Imports and builds beside the serving; whatever fails here is shown on the page and takes nothing down."""
+    """Imports and builds while the role serves; whatever fails here is shown on the page and takes nothing down."""
 
     def __init__(self, settings: Settings, stores: Stores, role: LivePlaces, state: ImportState, stop: Stop) -> None:
         self._settings = settings
@@ -169,7 +169,7 @@ class Bringing:
         self._conclude(report)
 
     async def _rebuild_now_and_then(self) -> None:
-        """A long import shows what it has."""
+        """Builds a snapshot every few seconds, so that a long import shows what it has."""
         while True:
             await asyncio.sleep(_REBUILD_SECONDS)
             await self._build()
@@ -186,14 +186,17 @@ class Bringing:
 
 
 def _owner(settings: Settings) -> str:
-    """The name that leases are held under: the same at the next start, and no other folder's in a store they share."""
+    """The name that leases are held under: the same at the next start, and different for folders that share a store."""
     return f"up@{socket.gethostname()}:{settings.storage.folder}"
 
 
 async def _choose_provider(
     settings: Settings, wish: Wish, facts: Facts, stack: AsyncExitStack
 ) -> tuple[Settings, Scope]:
-    """The simulated provider, unless a key or an address was given; never another one than last time."""
+    """Returns settings and scope for the simulated provider, or for the real one if a key or an address was given.
+
+    Raises MixedProviders if it is not the provider of last time.
+    """
     known = await facts.get(PROVIDER)
     if settings.ocm.key or settings.found["ocm.url"].origin != "default":
         if wish.scope is None:
@@ -212,7 +215,7 @@ async def _choose_provider(
 
 
 def _pointed_at(settings: Settings, url: str) -> Settings:
-    """Our own simulated provider need not be spared, unless a budget was asked for."""
+    """Points the settings at our simulated provider, which need not be spared unless a budget was asked for."""
     pointed = replace(settings, ocm=replace(settings.ocm, url=url, attribution=_SIMULATED_ATTRIBUTION))
     if settings.found["budget.ocm.limit"].origin != "default":
         return pointed

@@ -25,7 +25,7 @@ OnStart = Callable[[str], None]
 async def run_worker(
     settings: Settings, stop: Stop, on_start: OnStart, *, until_done: bool = False, import_id: str | None = None
 ) -> None:
-    """On all jobs, until asked to stop; or until nothing is left to do, of all or of one import."""
+    """Works on all jobs until asked to stop; or until nothing is left to do, of all jobs or of one import's."""
     name = worker_name()
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings))

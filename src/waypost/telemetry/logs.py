@@ -1,4 +1,4 @@
-"""Structured logs on stderr: pretty on a terminal, one JSON object a line elsewhere."""
+"""Structured logs on stderr: pretty on a terminal, one JSON object per line elsewhere."""
 
 import logging
 import sys
@@ -9,7 +9,7 @@ from waypost.kernel.configuration import redact_url
 if TYPE_CHECKING:
     from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
 
-# What may carry a key or a password never reaches a log, whoever logs it.
+# A field with one of these in its name may carry a key or a password: its value is never logged.
 _SECRET_WORDS = ("key", "password", "secret", "token", "authorization", "cookie")
 
 
@@ -18,7 +18,7 @@ def get_logger(room: str) -> "FilteringBoundLogger":
 
 
 class _Logger:
-    """Every module has one, and most commands end without a line in the log: structlog is loaded with the first."""
+    """Every module has one, and most commands end without a line in the log: structlog is loaded for the first line."""
 
     def __init__(self, room: str) -> None:
         self._room = room
@@ -68,7 +68,7 @@ def configure_logs(level: str) -> None:
             foreign_pre_chain=shared,
         )
     )
-    # Libraries speak through the standard logger; only what is amiss with them is of interest.
+    # Libraries use the standard logger; only their warnings and errors are of interest.
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
 
 
@@ -83,7 +83,7 @@ def _redact(_logger: "WrappedLogger", _method: str, event: "EventDict") -> "Even
 
 
 def _redacted(value: Any) -> Any:
-    """Names that sound secret, and passwords inside URLs, however deep they are."""
+    """The value with stars for fields whose names sound secret and for passwords inside URLs, however deep they are."""
     if isinstance(value, dict):
         return {name: "***" if _is_secret(name) else _redacted(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

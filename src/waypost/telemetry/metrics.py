@@ -49,7 +49,9 @@ BUDGET_WAIT_SECONDS = Histogram(
 )
 
 BUDGET_PACE = Gauge("waypost_budget_pace", "The share of its rate that a budget is used at.", ["provider", "budget"])
-BUDGET_PENALTIES = Counter("waypost_budget_penalties", "Refusals by a provider that stopped everybody.", ["provider"])
+BUDGET_PENALTIES = Counter(
+    "waypost_budget_penalties", "Refusals by a provider that stopped all requests.", ["provider"]
+)
 BUDGET_WITHOUT_STORE = Counter(
     "waypost_budget_without_store", "Turns asked for while the budget's store was away.", ["provider", "mode"]
 )
@@ -62,7 +64,7 @@ SNAPSHOT_OPENED = Counter("waypost_snapshot_opens", "Generations opened, by outc
 
 LINKS_CREATED = Counter("waypost_links_created", "Links created.")
 REDIRECTS = Counter("waypost_redirects", "Redirect requests, by outcome.", ["outcome"])
-ABUSE_REPORTS = Counter("waypost_abuse_reports", "Links that somebody reported.", ["outcome"])
+ABUSE_REPORTS = Counter("waypost_abuse_reports", "Reports of links.", ["outcome"])
 VISITS_SPOOLED = Counter("waypost_visits_spooled", "Visits written to the local spool.")
 VISITS_LOST = Counter(
     "waypost_visits_lost", "Visits that could not be spooled; the redirect was answered all the same."

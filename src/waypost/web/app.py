@@ -63,7 +63,7 @@ def make_app(
     add_problem_handlers(app)
     front = Front(PlacesApi(places.live, most=places.most), places.public_url) if places else None
     followed = follow or (links.follow if links else None)
-    # First what is asked for most: all that stand before it are tried for each request.
+    # The most requested routes come first: for each request, all routes before the one that matches are tried.
     routers: list[APIRouter] = all_link_routes(links, guard) if links else []
     routers.append(health_routes(probes))
     if follow:
@@ -80,7 +80,7 @@ def make_app(
     if links and places:
         routers.append(place_link_routes(links, places.live, guard))
     if followed:
-        # Last, because their routes take every single word that no other route has.
+        # Last, because these routes match every single word that no other route has.
         routers += [preview_routes(followed), redirect_routes(followed)]
     for router in routers:
         app.include_router(router)

@@ -23,7 +23,7 @@ _PROBLEM = {
 
 
 def describe(app: FastAPI) -> None:
-    """Written once, when somebody asks for it: that takes longer than putting all routes together."""
+    """Writes the description once, when it is first asked for: that takes longer than putting all routes together."""
     app.openapi_version = "3.0.3"
     write = app.openapi
 
@@ -38,7 +38,7 @@ def describe(app: FastAPI) -> None:
 
 
 def _describe_problems(description: dict[str, Any]) -> None:
-    """FastAPI would promise 422 and a form of its own, where we answer 400 and a problem."""
+    """FastAPI would promise 422 in a format of its own, where we answer 400 with a problem."""
     answer = {
         "description": "A problem",
         "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -55,7 +55,7 @@ def _describe_problems(description: dict[str, Any]) -> None:
 
 
 def _as_3_0(part: Any) -> Any:
-    """What may be null is `nullable` there, and a schema has one `example`."""
+    """Rewrites 3.1 as 3.0, where a value that may be null is `nullable`, and a schema has one `example`."""
     if isinstance(part, list):
         return [_as_3_0(each) for each in part]
     if not isinstance(part, dict):

@@ -34,7 +34,7 @@ def status_routes(status: Status) -> APIRouter:
 
 
 def asset_routes(*, page: bool) -> APIRouter:
-    """The page at /-/ and its assets, all of them from this package; without it, what short messages need."""
+    """The page at /-/ and its assets, all from this package; without `page`, only what short messages need."""
     router = APIRouter(include_in_schema=False)
     assets = {
         file.name: (file.read_bytes(), _TYPES[file.name.rpartition(".")[2]])

@@ -1,4 +1,4 @@
-"""What stands at `/`: where everything is, for programs; people are led to the page with the map, if there is one."""
+"""What `/` answers: where everything is, for programs; people are led to the page with the map, if there is one."""
 
 import msgspec
 from fastapi import APIRouter, Request, Response

@@ -38,7 +38,7 @@ def parse_networks(text: str) -> tuple[Network, ...]:
 def _one_of(*choices: str) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in choices:
-            raise ValueError(f"{text[:40]!r} is none of {', '.join(choices)}")
+            raise ValueError(f"{text[:40]!r} is not one of {', '.join(choices)}")
         return text
 
     return read
@@ -76,7 +76,7 @@ class RedirectSettings:
         explain="how long a link is still followed from memory while the store is away",
     )
     unknown: float = setting(
-        "redirect.unknown", "5s", parse=parse_duration, explain="how long it is remembered that a phrase is no link's"
+        "redirect.unknown", "5s", parse=parse_duration, explain="how long it is remembered that no link has a phrase"
     )
     most: int = setting(
         "redirect.most",
@@ -94,7 +94,7 @@ class RedirectSettings:
 
 @dataclass(frozen=True)
 class WebSettings:
-    # Not called WAYPOST_PORT: Kubernetes sets that for a Service called waypost, to something that is no port.
+    # Not called WAYPOST_PORT: Kubernetes sets that for a Service called waypost, to something that is not a port.
     host: str = setting("listen.host", "127.0.0.1", explain="address to listen on; beyond loopback writing needs a key")
     port: int = setting(
         "listen.port", "8080", parse=parse_count(0, 65535), explain="port to listen on; 0 takes a free one"

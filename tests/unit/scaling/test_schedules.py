@@ -357,7 +357,7 @@ def test_what_is_scheduled_is_shown_with_the_other_settings() -> None:
 @pytest.mark.parametrize(
     ("table", "told"),
     [
-        ("", r"schedule\.x\.what \(default\): '' is nothing that can be scheduled; choose one of windows, full"),
+        ("", r"schedule\.x\.what \(default\): '' cannot be scheduled; choose one of windows, full"),
         ('what = "window"', r"schedule\.x\.what \(waypost\.toml\): .*Did you mean windows\?"),
         ('what = "windows"\ncountry = "UK"', r"schedule\.x\.country .*Did you mean GB\?"),
         ('what = "windows"\ncountry = "DE"\nevery = "2h"', r"schedule\.x\.every .*choose 1h or 1d"),

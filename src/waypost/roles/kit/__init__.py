@@ -1,1 +1,1 @@
-"""What processes share: a loop with signals, sockets, children, a folder lock, health, and who does which job."""
+"""What processes share: a loop with signals, sockets, children, a folder lock, health, and handlers for jobs."""

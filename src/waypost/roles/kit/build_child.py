@@ -1,7 +1,7 @@
-"""A process of a snapshot's build: it does the tasks that the process which started it writes to its standard input.
+"""A child process of a snapshot's build: it does the tasks that its parent writes to its standard input.
 
-Each task is a line of JSON, and so is each answer: how many places have been read, now and then, and in the end what
-came of the task. It ends when there is nothing more to read, and with its parent.
+Each task is a line of JSON, and so is each answer: now and then how many places have been read, and at the end what
+came of the task. The process ends when there is nothing more to read, and with its parent.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 
 
 class Impossible(msgspec.Struct, frozen=True, tag=True):
-    """What the system said."""
+    """An error of the operating system."""
 
     number: int
     reason: str
@@ -108,7 +108,7 @@ def _say(answered: Answer) -> None:
 
 
 def main(parent: str, config: str = "") -> None:
-    # Ctrl-C reaches all processes of a terminal; what becomes of us is for the one that started us to say.
+    # Ctrl-C reaches all processes of a terminal; our parent decides when we end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with(int(parent))
     settings = load_settings({}, file=config or None)
@@ -116,7 +116,7 @@ def main(parent: str, config: str = "") -> None:
     try:
         asyncio.run(answer(settings))
     except BrokenPipeError:
-        # Nobody is left to be answered, not even at exit.
+        # The parent is gone: there is no one to answer, not even at exit.
         os._exit(1)
 
 

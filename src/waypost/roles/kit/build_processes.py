@@ -1,4 +1,4 @@
-"""Processes beside ours that build a snapshot together: tasks go to whoever is free, and answers come back in order."""
+"""Child processes that build a snapshot together: tasks go to processes that are free, and results come in order."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from waypost.serving.building.tasks import Task, TaskDone
 from waypost.serving.format import SnapshotNotWritten
 from waypost.settings import Settings
 
-# An answer tells of all runs that a task has written.
+# An answer names all runs that a task has written.
 _LONGEST_ANSWER = 1 << 26
 # Large blocks go back to the system when they are freed, and not into a heap that only grows (glibc).
 _GIVING_BACK = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20), "MALLOC_TRIM_THRESHOLD_": str(1 << 20)}
@@ -26,7 +26,7 @@ _answer: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)
 
 
 class BuildProcesses:
-    """So many processes, from entering to leaving."""
+    """`size` processes, which run from entering the context to leaving it."""
 
     def __init__(self, settings: Settings, size: int) -> None:
         self._command = [sys.executable, "-m", "waypost.roles.kit.build_child", str(os.getpid())]
@@ -50,7 +50,7 @@ class BuildProcesses:
         await self._end()
 
     async def do(self, tasks: Sequence[Task], on_count: Callable[[int], None]) -> list[TaskDone]:
-        """What came of each task. The first that fails ends all: others may be in the middle of theirs."""
+        """Returns the results in the order of the tasks. The first task that fails ends all, finished or not."""
         waiting, done = iter(enumerate(tasks)), dict[int, TaskDone]()
         members = [
             asyncio.create_task(self._member(process, waiting, done, on_count))
@@ -82,7 +82,7 @@ class BuildProcesses:
         )
 
     async def _end(self) -> None:
-        """They have nothing to put in order: what they leave, the workplace's owner takes away."""
+        """Kills the processes: they need no time to clean up, since the workplace's owner removes what they leave."""
         for process in self._processes:
             with suppress(ProcessLookupError):
                 process.kill()
@@ -93,7 +93,7 @@ class BuildProcesses:
 async def _ask(process: asyncio.subprocess.Process, task: Task, on_count: Callable[[int], None]) -> TaskDone:
     assert process.stdin
     assert process.stdout
-    with suppress(ConnectionError):  # then there is no answer either, which tells more
+    with suppress(ConnectionError):  # then no answer comes either, and how the process ended tells more
         process.stdin.write(msgspec.json.encode(task) + b"\n")
         await process.stdin.drain()
     while line := await process.stdout.readline():
@@ -112,7 +112,7 @@ async def _ask(process: asyncio.subprocess.Process, task: Task, on_count: Callab
 
 
 def _error(refused: Refused) -> WaypostError:
-    """The same error as in the other process: of its class, with its words."""
+    """The error of the child process: the same class, the same message."""
     kind = next((each for each in _descendants(WaypostError) if each.__qualname__ == refused.kind), TerminalError)
     error = kind.__new__(kind)
     WaypostError.__init__(error, refused.message, next_step=refused.next_step)

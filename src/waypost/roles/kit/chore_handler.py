@@ -1,4 +1,4 @@
-"""Does the jobs of our own that a worker claims: building snapshots, forgetting old jobs."""
+"""Does our own jobs that a worker claims: building snapshots, forgetting old jobs."""
 
 from waypost.bootstrap.stores import Stores
 from waypost.importing.prune import prune
@@ -14,7 +14,7 @@ log = get_logger("chores")
 
 
 class Chores:
-    """Its `work` ends no job: the worker acknowledges what came back without an error."""
+    """Its `work` ends no job: the worker acknowledges a job whose `work` raised no error."""
 
     def __init__(self, settings: Settings, stores: Stores) -> None:
         self._settings = settings

@@ -1,4 +1,4 @@
-"""Worker processes beside ours, one for each core: they work on one import, and end with it."""
+"""Worker processes beside ours: they work on one import, and end with it."""
 
 import asyncio
 import ctypes
@@ -20,7 +20,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Crew:
-    """So many processes, each a `waypost worker run` for this import."""
+    """`size` processes, each a `waypost worker run` for this import."""
 
     def __init__(self, settings: Settings, import_id: str, size: int) -> None:
         self._command = [sys.executable, "-m", "waypost", "worker", "run", "--import", import_id]
@@ -33,13 +33,13 @@ class Crew:
         self._killed = 0
 
     def stop(self) -> None:
-        """They give their jobs back and end."""
+        """Asks the processes to give their jobs back and end."""
         self._stopping = True
         for process in self._running:
             _ask_to_end(process)
 
     async def work(self) -> None:
-        """Until the import is done, or `stop`. Raises CrewFailed when one of them cannot go on."""
+        """Runs until the import is done or `stop` is called. Raises CrewFailed when a process cannot go on."""
         members = [asyncio.create_task(self._member()) for _ in range(self._size)]
         try:
             await asyncio.gather(*members)
@@ -63,7 +63,7 @@ class Crew:
     async def _run_one(self) -> int:
         process = await asyncio.create_subprocess_exec(*self._command, env=self._environ)
         self._running.add(process)
-        if self._stopping:  # it was asked for while this one started
+        if self._stopping:  # stop was called while this process started
             _ask_to_end(process)
         try:
             return await process.wait()
@@ -72,10 +72,10 @@ class Crew:
 
 
 def environ_of(settings: Settings) -> dict[str, str]:
-    """What was said by flags, in the form in which other processes understand it."""
+    """The environment of a child process, with what was set by flags."""
     flags = {found.setting.variable: found.raw for found in settings.found.values() if found.origin == "flag"}
     sources = {"WAYPOST_SOURCES": ",".join(str(each.path) for each in settings.sources.values())}
-    # One port cannot be several processes'.
+    # Several processes cannot share one port.
     return {**os.environ, **flags, **sources, "WAYPOST_HEALTH_PORT": "0"}
 
 
@@ -85,7 +85,7 @@ def _ask_to_end(process: asyncio.subprocess.Process) -> None:
 
 
 def end_with(parent: int) -> None:
-    """Be asked to end when the process that started us is gone, however it went. Linux alone can do that."""
+    """Has the system ask us to end when our parent process is gone, however it ended. Only Linux can do that."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:

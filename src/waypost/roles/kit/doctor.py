@@ -1,4 +1,4 @@
-"""Is this machine fit to run Waypost? One question a function, each with advice for when the answer is no."""
+"""Is this machine fit to run Waypost? One question per function, each with advice for when the answer is no."""
 
 import asyncio
 import platform
@@ -71,7 +71,7 @@ def _system() -> Finding:
 
 
 def _data_folder(folder: Path) -> Finding:
-    """Tries it with a real file, in the nearest folder that is there: permissions alone do not say everything."""
+    """Tries to write a real file, in the nearest folder that exists: permissions alone do not say everything."""
     existing = _nearest_existing(folder)
     try:
         with tempfile.TemporaryFile(dir=existing):
@@ -99,7 +99,7 @@ def _store(settings: Settings) -> Finding:
         return Finding(name="store", ok=False, found=str(error), advice=error.next_step)
     return Finding(
         name="store",
-        # A file's schema is brought up to date by whoever opens it; on a server that is for a person to do.
+        # A file's schema is brought up to date by the next process that opens it; on a server a person does that.
         ok=not (status.pending and settings.storage.on_server),
         found=f"schema {status.version}" if status.version else "not made yet",
         advice="bring its schema up to date: waypost db migrate",

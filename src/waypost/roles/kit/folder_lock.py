@@ -1,4 +1,4 @@
-"""The data folder, for whoever needs it alone."""
+"""The lock of the data folder, for a process that must be alone in it."""
 
 import fcntl
 import os

@@ -15,9 +15,9 @@ _SOME_FACT = "address"
 
 @asynccontextmanager
 async def health_port(settings: Settings, facts: Facts) -> AsyncIterator[None]:
-    """A small server beside a role, where WAYPOST_HEALTH_PORT asks for one; it is well while its store answers.
+    """Runs a small server beside a role if WAYPOST_HEALTH_PORT asks for one; it is ready while the store answers.
 
-    A web framework is loaded only then: it would be most of what a worker needs to start.
+    The web framework is loaded only then: loading it would be most of a worker's start.
     """
     if not settings.web.health_port:
         yield

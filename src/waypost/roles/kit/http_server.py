@@ -33,7 +33,7 @@ class PortTaken(TerminalError):
 
 
 class CannotListen(AskedWrongly):
-    """The address is not one of this machine, or not allowed."""
+    """The address is not one of this machine's, or not allowed."""
 
     slug = "cannot-listen"
 

@@ -1,4 +1,4 @@
-"""Puts together who works on imports, from what was configured and opened."""
+"""Puts together what works on imports, from what was configured and opened."""
 
 from waypost.bootstrap.jobs import open_jobs
 from waypost.bootstrap.stores import Stores
@@ -21,7 +21,7 @@ def make_engine(settings: Settings, stores: Stores, source: Source, budget: Budg
 def make_importer(
     settings: Settings, stores: Stores, source: Source, budget: Budget, *, owner: str, processes: int = 1
 ) -> Importer:
-    """By this process, which holds leases as `owner`, or by several others where there is work for more than one."""
+    """An importer whose work is done by this process, which holds leases as `owner`, or by up to `processes` others."""
 
     def hire(import_id: str, unfinished: int) -> Workforce:
         size = min(processes, unfinished)

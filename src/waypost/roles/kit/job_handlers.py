@@ -1,4 +1,4 @@
-"""Who in a worker does a job: the source that its key begins with, or, for chores, ourselves."""
+"""Chooses a job's handler in a worker: the source that its key begins with or, for chores, ourselves."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -53,7 +53,7 @@ class JobHandlers:
             return self._handlers[name]
 
     async def _open(self, name: str) -> Source:
-        """What is wrong with this process's settings is no fault of the job."""
+        """Raises SourceElsewhere if our settings lack the source: the job is not at fault."""
         try:
             if name not in self._unknown:
                 return await self._stack.enter_async_context(open_source(name, self._settings))

@@ -34,7 +34,7 @@ class LivePlaces:
                 log.info(
                     "serving a generation", generation=self.live.generation.name, places=self.live.generation.count
                 )
-                # The map is for ever; what it took to open it should not be looked at by every collection.
+                # The map stays; garbage collections should not go through what was made to open it.
                 gc.collect()
                 gc.freeze()
             self._wrong = None

@@ -1,4 +1,4 @@
-"""A simulated provider beside whatever else a process does."""
+"""A simulated provider that runs beside a process's other work."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ HOST = "127.0.0.1"
 
 @asynccontextmanager
 async def simulated(places: int, seed: int) -> AsyncIterator[str]:
-    """Yields its address."""
+    """Runs a simulated provider, and yields its address."""
     with listen(HOST, DEFAULT_PORT, moves_on=True) as sock:
         provider = await asyncio.to_thread(generate, places, seed)
         server = HttpServer(make_app(provider, key=None))

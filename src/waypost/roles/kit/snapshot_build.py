@@ -18,7 +18,7 @@ from waypost.settings import Settings
 async def build_snapshot(
     settings: Settings, stores: Stores, on_progress: OnProgress | None = None, means: Means | None = None
 ) -> Manifest:
-    """Of what is in the store."""
+    """Builds a snapshot of the places in the store."""
     means = means or Means()
     attribution = {name: licence.sentence for name, licence in (await licences_of(stores.facts)).items()}
     build = _build(settings, PartReader(settings, stores), means, attribution, on_progress)
@@ -28,7 +28,7 @@ async def build_snapshot(
 async def build_from_files(
     settings: Settings, files: Sequence[Path], on_progress: OnProgress | None = None, means: Means | None = None
 ) -> Manifest:
-    """Of what is in files; no store is needed, and nothing is known about whom to name."""
+    """Builds a snapshot of the places in files; it needs no store, and has no attribution."""
     means = means or Means()
     parts = [part for path in files for part in await asyncio.to_thread(file_parts, path, means.processes)]
     return await _build(settings, PartReader(settings), means, {}, on_progress).run(parts)

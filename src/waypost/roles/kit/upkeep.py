@@ -1,4 +1,4 @@
-"""What processes that run all the time do beside their work: forget what is old, and enqueue again what was lost."""
+"""What long-running processes do beside their work: forget what is old, and enqueue again what was lost."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ from waypost.settings import Settings
 @asynccontextmanager
 async def upkeep(settings: Settings, stores: Stores) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(retention(settings, stores).keep_forgetting())]
-    # Beside their places, no jobs are lost.
+    # Jobs that are kept in the same store as their places are never lost.
     if settings.storage.jobs:
         opener = partial(open_source, settings=settings)
         reminding = keep_reminding(opener, stores.imports, stores.jobs, stores.pages, retention=settings.jobs.retention)

@@ -1,4 +1,4 @@
-"""Reports of abuse: a form for everybody, and for whoever runs the site a line in the log and a number to watch."""
+"""Reports of abuse: a form for everybody, and for the site's operator a line in the log and a metric to watch."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -24,7 +24,7 @@ _SECONDS_EACH = 10.0
 
 
 class Allowance:
-    """So many at once, and one more every few seconds."""
+    """`burst` at once, and one more every `seconds_each`."""
 
     def __init__(self, burst: int, seconds_each: float, clock: Callable[[], float] = monotonic) -> None:
         self._burst, self._seconds_each, self._clock = burst, seconds_each, clock
@@ -69,7 +69,7 @@ def report_routes(parts: FollowParts) -> APIRouter:
         link = known.link
         ABUSE_REPORTS.labels("taken").inc()
         log.warning("abuse-report", link=link.id, phrase=link.phrase, target=link.target, text=text)
-        return html_pages.message(200, "Thank you", "Whoever runs this site will look at it.")
+        return html_pages.message(200, "Thank you", "The people who run this site will look at it.")
 
     readable(router, "/-/report", form, name="report_form")
     router.add_api_route("/-/report", report, methods=["POST"], response_class=Response)
@@ -77,6 +77,6 @@ def report_routes(parts: FollowParts) -> APIRouter:
 
 
 def _printable(text: str) -> str:
-    """One line, bounded: a log is read on terminals too."""
+    """The text as one bounded line that is safe to print: a log is read on terminals too."""
     words = " ".join(text[: html_pages.LONGEST_REPORT].split())
     return "".join(letter for letter in words if letter.isprintable())

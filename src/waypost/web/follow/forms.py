@@ -1,4 +1,4 @@
-"""Forms that pages of ours send back: small, from a page of ours, and never in an address."""
+"""Forms that our pages send back: small, only from our own pages, and never in an address."""
 
 from urllib.parse import parse_qsl, urlsplit
 
@@ -19,7 +19,7 @@ class CrossSiteForm(Forbidden):
 
 
 async def read_form(request: Request, parts: FollowParts) -> dict[str, str]:
-    """Its fields. Another site's page cannot send it in a visitor's name."""
+    """Returns the form's fields. Another site's page cannot send the form in a visitor's name."""
     check_content_type(request, _FORM)
     if not _is_ours(request, parts):
         raise CrossSiteForm("another web page sent this form; open the link itself and use the form there")

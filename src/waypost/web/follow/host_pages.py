@@ -1,4 +1,4 @@
-"""What a host of links answers beside them: robots.txt, and `/` where there is nothing else."""
+"""What a host of links answers besides links: robots.txt, and `/` where it serves nothing else."""
 
 from fastapi import APIRouter, Response
 
@@ -6,8 +6,8 @@ from waypost.web.follow import html_pages
 from waypost.web.follow.parts import FollowParts
 from waypost.web.http.routing import readable
 
-# Links may be looked at even though nobody lists them: a crawler that is kept out never sees that it should not, and
-# messengers that draw previews ask here first.
+# Crawlers may fetch links although they should not list them: one that is kept out never sees the header that says so,
+# and messengers that draw previews ask here first.
 _ROBOTS = {
     "allow": "User-agent: *\nDisallow: /v1/\nDisallow: /-/\n",
     "deny": "User-agent: *\nDisallow: /\n",

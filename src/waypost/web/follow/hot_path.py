@@ -1,7 +1,7 @@
 """The hot path of redirects: a link that is in memory is followed in front of FastAPI, with the same bytes.
 
-Nothing is awaited, and no store is asked: the visit goes to the spool, and the answer out. What is unusual in any way
-(a query, an escape, a password, a limit, a preview, a link that is not in memory) is left to FastAPI.
+Nothing is awaited, and no store is asked: the visit goes to the spool, and the answer goes out. Anything unusual (a
+query, an escape, a password, a limit, a preview, a link that is not in memory) is left to FastAPI.
 """
 
 from time import time
@@ -23,7 +23,7 @@ _VERSION = b" HTTP/1.1\r\n"
 _LONGEST_PHRASE = 120
 _PHRASE = len(_GET)
 _FIRST_LINE = _PHRASE + _LONGEST_PHRASE + len(_VERSION)
-# The end of the first line may be the end of all of it.
+# The block begins with the end of the first line, so that one without headers also ends with two line ends.
 _BLOCK = len(_VERSION) - len(b"\r\n")
 _MOST_VISITORS = 4096
 _MOST_MEASURED = 1000
@@ -36,16 +36,16 @@ class RedirectPath:
         self._proxies = parts.proxies
         self._status = parts.settings.status
         self._around = bounds.head(ROUTE, {}).written
-        # What stands before a link's own headers: another each second.
+        # The bytes before a link's own headers; they change each second.
         self._default: list[Header] = []
         self._before = b""
-        # Clients repeat themselves: all but the link and the moment of a visit, by who is connected and their headers.
+        # Clients repeat themselves: by peer and headers, the line of a visit without its link and time.
         self._endings: dict[tuple[str, bytes], bytes | None] = {}
         self._day = (0.0, 0.0)
         self._measured: list[float] = []
 
     def answer(self, data: bytes, peer: str, default: list[Header]) -> list[bytes | memoryview] | None:
-        """What to write for the bytes of a request; nothing where the long way is to be taken."""
+        """Returns what to write for the bytes of a request; None leaves the request to FastAPI."""
         started = monotonic()
         end = data.find(_VERSION, _PHRASE, _FIRST_LINE)
         known = self._hit(data[_PHRASE:end], started)
@@ -70,19 +70,19 @@ class RedirectPath:
         return [self._before + known.tail]
 
     def settle(self) -> None:
-        """Counts what was answered since the last time; many at once cost each of them less."""
+        """Counts what was answered since the last call; counting many at once is cheaper for each."""
         if self._measured:
             measure(ROUTE, "GET", self._status, self._measured)
             REDIRECTS.labels("followed").inc(len(self._measured))
             self._measured.clear()
 
     def _begin_day(self, at: float) -> None:
-        """Visitors have other names from now on."""
+        """Forgets the endings: visitors get other hashes each day."""
         self._day = day_of(at)
         self._endings.clear()
 
     def _look_at(self, peer: str, block: bytes, at: float) -> bytes | None:
-        """How lines of this visitor end; nothing for those whose requests take the long way."""
+        """Returns how this visitor's lines end; None for requests that are left to FastAPI."""
         headers = parse_block(block)
         if headers is None:
             return None

@@ -1,4 +1,4 @@
-"""Pages for people who follow links: without a script, with nothing from elsewhere, and kept by nobody."""
+"""Pages for people who follow links: without a script, with nothing from elsewhere, and never cached."""
 
 from collections.abc import Mapping
 from html import escape
@@ -51,7 +51,7 @@ def ended() -> Response:
 
 
 def used_up() -> Response:
-    return message(410, "This link is used up", "It led somewhere so many times, and no more. Ask for a new one.")
+    return message(410, "This link is used up", "It had a limited number of visits. Ask for a new one.")
 
 
 def away() -> Response:
@@ -67,13 +67,13 @@ def too_many(retry_in: float) -> Response:
 
 
 def limited(link: Link) -> Response:
-    """For those whose visit does not count: what they see, everybody could see as often as they like."""
+    """For requests that do not count as visits: whatever this shows, anyone could see any number of times."""
     follow = f'<p><a href="{_path(link)}" rel="nofollow">Follow it</a></p>'
-    return page(200, "A link for so many visits", f"<p>Where it leads is told to those who follow it.</p>{follow}")
+    return page(200, "A link with limited visits", f"<p>You see where it leads when you follow it.</p>{follow}")
 
 
 def password_form(link: Link, *, status: int = 200, wrong: str = "") -> Response:
-    """Browsers also check where a form's answer leads, so that the target's scheme must be allowed, and no more."""
+    """Browsers also check where a form's answer leads, so the target's scheme is allowed, and nothing more."""
     alert = f'<p role="alert">{escape(wrong)}</p>' if wrong else ""
     form = (
         f'<form method="post" action="{_path(link)}"><label for="password">Password</label>'
@@ -85,7 +85,7 @@ def password_form(link: Link, *, status: int = 200, wrong: str = "") -> Response
     return page(
         status,
         "This link has a password",
-        f"<p>Whoever gave you the link can tell you.</p>{alert}{form}{_report(link)}",
+        f"<p>The person who gave you the link can tell you.</p>{alert}{form}{_report(link)}",
         form_action=" ".join(("'self'", *schemes)),
     )
 
@@ -104,25 +104,25 @@ def report_form(phrase: str) -> Response:
         f'<textarea id="text" name="text" rows="6" maxlength="{LONGEST_REPORT}" required></textarea>'
         "<button>Report it</button></form>"
     )
-    return page(200, "Report a link", f"<p>Whoever runs this site will see it.</p>{form}")
+    return page(200, "Report a link", f"<p>The people who run this site will see it.</p>{form}")
 
 
 def _facts(link: Link) -> list[tuple[str, str]]:
     if hides_target(link):
         why = "a password" if link.password is not None else "a visit"
-        return [("Leads to", f"a place that is told for {why}")]
+        return [("Leads to", f"an address that takes {why} to see")]
     target = f"{link.target} on this site" if is_own_page(link.target) else link.target
     facts = [("Leads to", target), *_hosts(link.target)]
     return [*facts, ("Its author calls it", link.title)] if link.title else facts
 
 
 def hides_target(link: Link) -> bool:
-    """Whether the target is only for those who have the password, or take one of its visits."""
+    """Whether the target is shown only for the password, or for one of a limited number of visits."""
     return link.password is not None or link.max_visits is not None
 
 
 def _hosts(target: str) -> list[tuple[str, str]]:
-    """The host as machines spell it, and, where that says nothing to a person, as it is read."""
+    """The host as machines spell it and, where that is unreadable, as people read it."""
     host = urlsplit(target).hostname
     if not host:
         return []

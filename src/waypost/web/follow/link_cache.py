@@ -1,4 +1,4 @@
-"""Links as they are followed: kept in memory, each with its redirect as it is written."""
+"""Links kept in memory, each with the bytes of its redirect."""
 
 import math
 import re
@@ -17,12 +17,12 @@ from waypost.web.http.heads import Head, new_head
 from waypost.web.settings import RedirectSettings
 
 _PLAIN = re.compile(rb"[A-Za-z0-9_-]+")
-# All that an address may have in it unescaped, and what is escaped already.
+# Every character that an address may have unescaped, and the `%` of what is escaped already.
 _SAFE = "%/:?#[]@!$&'()*+,;=-._~"
 
 
 class CachedLink:
-    """A link, and what leads to its target; found by one spelling of its phrase."""
+    """A link and the redirect to its target, found by one spelling of its phrase."""
 
     __slots__ = ("ends", "is_quick", "is_used_up", "link", "link_id", "tail")
 
@@ -30,24 +30,24 @@ class CachedLink:
         self.link = link
         # As it stands in a line of the spool.
         self.link_id = msgspec.json.encode(link.id)[1:-1]
-        # All of the answer that is the link's own, for the hot path; it has no other headers and no body.
+        # The part of the answer that is the link's own, for the hot path; it has no other headers and no body.
         self.tail = redirect_head(link, link.target, settings).written + b"content-length: 0\r\n\r\n"
         self.ends = link.expires_at.timestamp() if link.expires_at else math.inf
-        # Whether nothing but the time can be in the way of whoever asks for it like this.
+        # Whether nothing except the link's end can keep a plain GET of this spelling from being redirected.
         self.is_quick = (
             link.password is None
             and link.max_visits is None
             and not (link.disabled or link.deleted)
             and _PLAIN.fullmatch(typed) is not None
         )
-        # Learned from the store by whoever comes too late; only an edit changes it.
+        # Set when the store refuses a visit beyond the limit; only an edit changes it.
         self.is_used_up = False
 
 
 def redirect_head(link: Link, target: str, settings: RedirectSettings) -> Head:
-    """The target as a header can carry it, whatever is in the store."""
+    """The headers of a redirect, with the target escaped where a header could not carry it."""
     location = target if target.isascii() and target.isprintable() else quote(target, safe=_SAFE)
-    # What ends by itself, or asks first, must be asked each time.
+    # A browser may not keep the redirect of a link that ends by itself, or that asks for a password.
     may_stay = link.expires_at is None and link.max_visits is None and link.password is None
     age = settings.browser_cache if may_stay else 0
     return new_head(
@@ -59,13 +59,13 @@ def redirect_head(link: Link, target: str, settings: RedirectSettings) -> Head:
 
 
 class LinkCache:
-    """By what was typed: each spelling of a phrase is kept by itself, so that none has to be folded to be found."""
+    """Links by what was typed: each spelling of a phrase has its own entry, so that finding one folds nothing."""
 
     def __init__(
         self, links: LinkStore, settings: RedirectSettings, public_url: str = "", blocked: frozenset[str] = frozenset()
     ) -> None:
-        """`public_url` is where pages of our own are; without it, where links are followed. No link leads to hosts that
-        are blocked, though it may have been made before they were.
+        """`public_url` is where our own pages are; when empty, they are where links are followed. Links to `blocked`
+        hosts count as disabled, even if they were made before the host was blocked.
         """
         self._links = links
         self._blocked = blocked
@@ -75,15 +75,15 @@ class LinkCache:
         self._cache: Cache[bytes, CachedLink] = MemoryCache[bytes, CachedLink](
             self._load, lifetimes, most=settings.most
         )
-        # Called for each redirect: one call less.
+        # Called for each redirect: this saves a call.
         self.hit = self._cache.hit
 
     async def find(self, phrase: str) -> CachedLink | None:
-        """The link with this phrase, if any, whatever became of it."""
+        """The link with this phrase, if any, even one that can no longer be followed."""
         return await self._cache.get(phrase.encode()) if is_phrase(phrase) else None
 
     def invalidate(self, phrase: str) -> None:
-        """To be called whenever a link was made or changed: from now on it is read again, in whatever spelling."""
+        """Call this whenever a link was made or changed: all spellings of its phrase are then read again."""
         self._cache.invalidate_tag(fold_phrase(phrase))
 
     async def _load(self, typed: Sequence[bytes]) -> list[Loaded[CachedLink]]:

@@ -19,13 +19,13 @@ class FollowParts:
     links: LinkStore
     cache: LinkCache
     observer: Observer
-    # Writes a visit down; the same for one that is a line of the spool already.
+    # Writes a visit down; `record_line` takes one that is a line of the spool already.
     record: Callable[[Visit], None]
     record_line: Callable[[bytes], None]
     door: PasswordDoor
     settings: RedirectSettings
     proxies: Proxies = field(default_factory=Proxies)
-    # How links look from outside; as they were asked for when empty.
+    # How links begin, seen from outside; taken from the request when empty.
     public_url: str = ""
     # Where `/` leads on a server that only redirects.
     home: str = ""

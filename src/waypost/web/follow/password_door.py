@@ -22,7 +22,7 @@ class PasswordDoor:
         self._verify = verify
         self._pause = pause
         self._comparing = BoundedWork(_AT_ONCE, waiting=_WAITING)
-        # Links at whose door somebody is.
+        # Links whose passwords are being tried.
         self._at_link: dict[str, BoundedWork] = {}
 
     async def opens(self, link_id: str, hashed: str, password: str) -> bool:

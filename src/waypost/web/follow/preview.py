@@ -47,9 +47,9 @@ def preview_routes(parts: FollowParts) -> APIRouter:
             request: Request,
             phrase: str,
             scale: Annotated[int, Query(ge=1, le=20, description="pixels for each dot")] = 8,
-            border: Annotated[int, Query(ge=0, le=10, description="dots around it; 4 are asked for")] = 4,
+            border: Annotated[int, Query(ge=0, le=10, description="blank dots around it; QR codes should have 4")] = 4,
         ) -> Response:
-            """The link's QR code. This is not a visit, and neither is looking at it."""
+            """The link's QR code. Asking for it is not a visit."""
             found = await _find(parts, phrase)
             if isinstance(found, Response):
                 return found
@@ -65,7 +65,7 @@ def preview_routes(parts: FollowParts) -> APIRouter:
 
     readable(router, "/{phrase}+", preview, name="preview", responses=html_pages.described({200: "The page"}) | _ENDS)
     for form, media_type in _TYPES.items():
-        answers = {200: {"content": {media_type: {}}}, 304: {"description": "As you have it"}} | _ENDS
+        answers = {200: {"content": {media_type: {}}}, 304: {"description": "Your copy is current"}} | _ENDS
         readable(router, f"/{{phrase}}.{form}", drawn_as(form), name=form, responses=answers)
     return router
 

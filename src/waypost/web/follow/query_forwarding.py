@@ -10,14 +10,14 @@ _SAFE = "%/:?@!$&'()*+,=-._~[]"
 
 
 class QueryTooLong(AskedWrongly):
-    """A query that should be passed on is longer than targets may be."""
+    """The query to pass on to the target is too long."""
 
     slug = "query-too-long"
     http_status = 414
 
 
 def with_query(target: str, query: bytes) -> str:
-    """The target with the visitor's parameters behind its own. What the link's author wrote cannot be overridden."""
+    """The target with the visitor's parameters after its own. They cannot override what the link's author wrote."""
     if len(query) > MOST_QUERY:
         raise QueryTooLong(f"a query that is passed on has at most {MOST_QUERY} bytes; make it shorter")
     parts = urlsplit(target)

@@ -82,13 +82,13 @@ class Following:
         return await self._with_link(phrase, lead)
 
     async def unlock(self, request: Request, phrase: str) -> Response:
-        """Leads to the target of a protected link, for whoever sends its password as the page does."""
+        """Leads to the target of a protected link, if the form has its password."""
         form = await read_form(request, self._parts)
 
         async def lead(known: CachedLink) -> Response:
             link, password = known.link, form.get("password", "")[: html_pages.LONGEST_PASSWORD]
             if link.password is not None and not await self._parts.door.opens(link.id, link.password, password):
-                return _counted("refused", html_pages.password_form(link, status=403, wrong="That is not it."))
+                return _counted("refused", html_pages.password_form(link, status=403, wrong="Wrong password."))
             return await self._lead(request, known, 303)
 
         return await self._with_link(phrase, lead)
@@ -130,7 +130,7 @@ class Following:
 
 
 class _Redirected(Response):
-    """With exactly these headers; the hot path writes the same ones."""
+    """A redirect with exactly these headers; the hot path writes the same ones."""
 
     def __init__(self, status: int, head: Head) -> None:
         super().__init__(status_code=status)

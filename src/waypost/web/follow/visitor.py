@@ -1,4 +1,4 @@
-"""Who follows a link, as far as their request says."""
+"""Who follows a link, as far as the request tells."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from waypost.web.http.proxies import Proxies, by_name
 
 
 class VisitorHeaders(NamedTuple):
-    """The headers of a request, and what they show of whoever sent it."""
+    """The headers of a request, and what they show about its sender."""
 
     headers: dict[bytes, bytes]
     shown: ShownByBrowser

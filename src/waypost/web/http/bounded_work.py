@@ -1,4 +1,4 @@
-"""Work that costs: at most so many at once, at most so many who wait for their turn, and the others are sent away."""
+"""Expensive work: a bound on how much runs at once, and on how many callers wait; the others are sent away."""
 
 import asyncio
 from types import TracebackType
@@ -9,7 +9,7 @@ _RETRY_SECONDS = 5.0
 
 
 class TooManyAtOnce(NotNow):
-    """Others ask for the same; there is a bound on how many may wait."""
+    """Too many callers ask for the same work, and no more may wait."""
 
     slug = "too-many-at-once"
     http_status = 429

@@ -25,7 +25,7 @@ def compressor(encoding: str) -> Compressor:
 
 
 def compress(encoding: str, data: bytes) -> bytes:
-    """At once; a frame of zstd then also says how long its content is."""
+    """Compresses all data in one step; a frame of zstd then also says how long its content is."""
     if encoding == "zstd":
         return ZstdCompressor(level=_LEVEL).compress(data)
     packing = compressor(encoding)
@@ -33,7 +33,7 @@ def compress(encoding: str, data: bytes) -> bytes:
 
 
 def choose(accepted: bytes) -> str | None:
-    """The encoding to use for what a client accepts; none unless it names one."""
+    """The encoding to use for what a client accepts; None unless it names one of ours."""
     if b"zstd" not in accepted and b"gzip" not in accepted:
         return None
     taken = dict(_read(part) for part in accepted.decode("latin-1").lower().split(","))

@@ -21,7 +21,7 @@ _HALF_READ = ("head", "end")
 
 
 class Connection(HttpToolsProtocol):
-    """What a hot path answers never becomes a task; every other request takes uvicorn's way.
+    """A request that a hot path answers never becomes a task; every other one takes uvicorn's way.
 
     It relies on names of uvicorn that are not public, which is why the release is pinned.
     """
@@ -35,12 +35,12 @@ class Connection(HttpToolsProtocol):
         self._hot, self._redirects = hot, redirects
         self._peer = ""
         self._running: RequestResponseCycle | None = None
-        # What it waits for: a first request, another one, the rest of one; or nothing, while one is answered.
+        # What it waits for: a first request, another one, the rest of one; None while one is answered.
         self._awaits: Literal["first", "request", "head", "end"] | None = "first"
-        # Grows with each request, so that who looks now and then sees whether something happened.
+        # Grows with each request, so that `look` can tell whether something happened.
         self._requests = 0
         self._seen: tuple[int, str | None] = (0, self._awaits)
-        # Bytes that the parser was given since it last had something for us other than a header.
+        # Bytes that the parser was given since it last reported something other than a header.
         self._kept = 0
         self._is_too_large = False
         self._unread = 0
@@ -51,14 +51,14 @@ class Connection(HttpToolsProtocol):
         self._peer = self.client[0] if self.client else ""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # uvicorn tells only the request that came last, and this one would go on writing to nobody.
+        # uvicorn tells only the last request; an earlier one that still runs would go on writing to nobody.
         if self._running is not None:
             self._running.disconnected = True
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        # A request can begin here, and its answer go out in its turn without waiting for the client. (When the last
-        # request that took the long way has its answer, all before it have theirs.)
+        # A hot path may answer if a request begins here, no earlier answer is under way and the client keeps reading.
+        # (When the last request that took uvicorn's way has its answer, all before it have theirs.)
         last: RequestResponseCycle | None = self.cycle
         if (
             self._awaits in _HALF_READ
@@ -84,7 +84,7 @@ class Connection(HttpToolsProtocol):
         self._kept = 0
         if sum(len(name) + len(value) for name, value in self.headers) > MOST_HEAD:
             self._is_too_large = True
-            # The parser stops here, and uvicorn answers what it could not read.
+            # This stops the parser, and uvicorn calls `send_400_response`.
             raise ValueError("the headers are too large")
         super().on_headers_complete()
 
@@ -103,10 +103,10 @@ class Connection(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Whoever asks for another protocol is answered in this one; our logs are not theirs to fill."""
+        """Says nothing: a client that asks for another protocol is answered in this one, and must not fill our logs."""
 
     def _refuse_head(self) -> None:
-        # Nothing may stand between the parts of another answer: whoever waits for one learns it from the end.
+        # Nothing may be written inside another answer: a client that waits for one learns it from the close.
         last: RequestResponseCycle | None = self.cycle
         if last is None or last.response_complete:
             self.transport.write(self._head_too_large())
@@ -151,7 +151,7 @@ class Connection(HttpToolsProtocol):
         return True
 
     def look(self, now: float) -> None:
-        """Asked about once a second: ends what has waited for its client for too long."""
+        """Called about once a second: closes the connection if it has waited for its client for too long."""
         seen = (self._requests, self._awaits)
         if seen != self._seen:
             self._seen, self._since = seen, now

@@ -11,7 +11,7 @@ Headers = tuple[Header, ...]
 _OPEN = ("/", "/v1/places", "/collections", "/conformance", "/openapi.json")
 # With the slash: a phrase may begin like them.
 _BELOW = ("/v1/places/", "/collections/", "/tiles/")
-# Making a link to a place is no reading.
+# Making a link to a place is not reading.
 _WRITTEN = "/link"
 _EXPOSED = b"ETag, Content-Length"
 _PREFLIGHT: Headers = (
@@ -23,7 +23,7 @@ _PREFLIGHT: Headers = (
 
 
 class Cors:
-    """For these origins, such as https://map.example.org, or for all of them with `*`; for none when empty."""
+    """Lets these origins, such as https://map.example.org, read places: all origins with `*`, none when empty."""
 
     def __init__(self, origins: tuple[str, ...]) -> None:
         self._all = "*" in origins
@@ -45,7 +45,7 @@ class Cors:
         )
 
     def preflight(self, scope: Scope, asked: Mapping[bytes, bytes]) -> Headers | None:
-        """What to answer a browser that asks beforehand; nothing where it is not for us to answer."""
+        """The headers for a browser that asks beforehand; None if it does not, or may not read."""
         if scope["method"] != "OPTIONS" or b"access-control-request-method" not in asked:
             return None
         allowed = self.headers(scope["path"], asked)

@@ -1,4 +1,4 @@
-"""Who asks: somebody with a key, this machine, or neither. Being on this machine is not enough to speak for it.
+"""Who asks: a caller with a key, this machine, or neither. Being on this machine is not enough to speak for it.
 
 A web page that is open in a browser here can send requests to loopback too. So the Host must be a loopback name (a
 rebound DNS name is not), an Origin must be our own, the content type of what is written must be one that no plain form
@@ -34,7 +34,7 @@ class LoopbackOnly(Forbidden):
 
 
 class ScopeMissing(Forbidden):
-    """The key is known, and not for this."""
+    """The key is known, but lacks the scope."""
 
     slug = "scope-missing"
 
@@ -45,7 +45,7 @@ class ScopeMissing(Forbidden):
 
 
 class KeyInAddress(AskedWrongly):
-    """A key stands in the address, where logs and browsers keep it."""
+    """There is a key in the address, where logs and browsers keep it."""
 
     slug = "key-in-address"
 
@@ -63,27 +63,27 @@ class UnsupportedContentType(AskedWrongly):
 
 @dataclass(frozen=True)
 class Asker:
-    """Whoever sent a request, with what they showed. `refusal` says why they do not speak for this machine."""
+    """The sender of a request, with what they showed. `refusal` says why they do not speak for this machine."""
 
     caller: Caller
     edit_token: str | None = None
     refusal: LoopbackOnly | None = None
 
     def needs(self, scope: Scope) -> None:
-        """Raises LoopbackOnly or ScopeMissing unless they may."""
+        """Raises LoopbackOnly or ScopeMissing unless the caller has the scope."""
         if not self.caller.allows(scope):
             raise self.refusal or ScopeMissing(scope)
 
 
 class WriteGuard:
-    """Made for an address that is listened on: beyond loopback, keys alone open anything."""
+    """Guards the address we listen on: beyond loopback, only a key opens anything."""
 
     def __init__(self, listening_host: str, keys: KeyStore | None = None) -> None:
         self.writable = is_loopback(listening_host)
         self._keys = keys
 
     async def __call__(self, request: Request) -> Asker:
-        """Raises KeyRefused for a key that is none of ours: whoever shows one is not taken for somebody else."""
+        """Raises KeyRefused for a key that is not ours: its sender is not treated as if they had sent none."""
         edit_token = request.headers.get("x-edit-token")
         key = _read_key(request)
         if key is not None:
@@ -149,6 +149,6 @@ def _read_key(request: Request) -> str | None:
 
 
 def _bearer(header: str) -> str:
-    """The token; another scheme is no key of ours, and is refused like one."""
+    """The token; for another scheme an empty one, which is refused like any key that is not ours."""
     found = _BEARER.fullmatch(header.strip())
     return found[1] if found else ""

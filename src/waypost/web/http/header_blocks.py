@@ -1,4 +1,4 @@
-"""A block of headers: what stands behind the first line of a request, and most clients send again and again."""
+"""A block of headers: what follows the first line of a request; most clients send the same one again and again."""
 
 import httptools
 
@@ -23,9 +23,9 @@ class _Collected:
 
 
 def parse_block(block: bytes) -> list[Header] | None:
-    """The headers, unless it is long, not whole, or has anything that only uvicorn knows how to handle.
+    """Returns the headers; None if the block is long, incomplete, or has anything that only uvicorn can handle.
 
-    It begins with the end of the first line, which may be the end of all of it.
+    The block begins with the end of the first line, so that one without headers also ends with two line ends.
     """
     if len(block) > _MOST_BLOCK or not block.endswith(_END) or block.find(_END) != len(block) - len(_END):
         return None

@@ -16,18 +16,18 @@ from waypost.web.http.problems import problem
 LONGEST_ADDRESS = 8 * 1024
 _MOST_BODY = 64 * 1024
 _BODY_SECONDS = 10.0
-# What is not in this list shares one label: a client must not be able to invent metrics.
+# Methods that are not in this list share one label: a client must not be able to invent metrics.
 _METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 _ALWAYS = head_of(_NOSNIFF)
 
 
-# These read their bodies themselves, once they know that whoever sends them may.
+# These routes read their bodies themselves, once they know that the caller may send them.
 READ_THEIR_OWN = frozenset({("POST", "/v1/links/bulk")})
 
 
 class BodyRefused(Exception):
-    """Too long, too large, too slow or not whole; `answer` says so."""
+    """The address is too long, or the body is too large, too slow or incomplete; `answer` says so."""
 
     def __init__(self, status: int, slug: str, detail: str) -> None:
         super().__init__(detail)
@@ -68,7 +68,7 @@ class Bounds:
             measure(route, method, status, [perf_counter() - started])
 
     def head(self, path: str, asked: Mapping[bytes, bytes]) -> Head:
-        """What every answer gets, whoever gives it."""
+        """The headers that every answer gets, from a route or from a hot path."""
         return head_of(*self._cors.headers(path, asked), _NOSNIFF) if self._cors.is_open else _ALWAYS
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,7 +83,7 @@ class Bounds:
 
 
 def measure(route: str, method: str, status: int, seconds: Sequence[float]) -> None:
-    """Counts requests that were answered alike, and how long each of them took."""
+    """Counts requests with the same route, method and status, and how long each of them took."""
     counted, timed = _meters(route, method, status)
     counted.inc(len(seconds))
     timed.observe_many(seconds)
@@ -101,7 +101,7 @@ def _check_address(scope: Scope) -> None:
 
 
 async def read_body(scope: Scope, receive: Receive, *, most: int = _MOST_BODY, seconds: float = _BODY_SECONDS) -> bytes:
-    """All of it, before any route runs: a route that reads would turn our refusal into an error of its own."""
+    """Reads the whole body before any route runs: a route that reads would turn our refusal into its own error."""
     headers = dict(scope["headers"])
     if b"content-length" not in headers and b"transfer-encoding" not in headers:
         return b""

@@ -20,11 +20,11 @@ _TITLES = {
     404: "Not found",
     405: "This method is not for this address",
     408: "The request came too slowly",
-    409: "Somebody else has it",
+    409: "It conflicts with what is there",
     410: "Gone",
     412: "It was changed in the meantime",
     413: "The request is too large",
-    415: "This content type is not taken",
+    415: "This content type is not accepted",
     429: "Too many at once",
     431: "The headers are too large",
     500: "Something went wrong in Waypost",
@@ -87,7 +87,7 @@ async def _on_http_exception(request: Request, error: Exception) -> Response:
 
 
 def _methods_at(request: Request) -> str:
-    """What the description has at this address: of several routes there, the framework names the first one's alone."""
+    """The methods described for this address: of several routes there, the framework names only the first one's."""
     path = getattr(request.scope.get("route"), "path_format", None)
     return ", ".join(method.upper() for method in request.app.openapi()["paths"].get(path, ()))
 

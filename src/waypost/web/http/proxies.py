@@ -1,7 +1,7 @@
-"""Who asks, where proxies stand in front of us: only what a proxy of ours says is believed.
+"""The client's address where proxies stand in front of us: only what our own proxies say is believed.
 
-Each proxy writes behind what it was told the address it saw. So the last address that is not one of our proxies' is
-the client's; whatever stands before it, the client may have invented.
+Each proxy appends the address it saw to what it was told. So the last address that is not one of our proxies' is the
+client's; whatever stands before it, the client may have invented.
 """
 
 import ipaddress
@@ -20,7 +20,7 @@ _LISTS = (b"x-forwarded-for", b"forwarded")
 
 
 def by_name(headers: Iterable[Header]) -> dict[bytes, bytes]:
-    """The last of each name counts; but each proxy may add a line of its own, and all of them are one list."""
+    """Headers by name. The last of each name counts, but lines that proxies may each add are joined into one list."""
     found: dict[bytes, bytes] = {}
     for name, value in headers:
         found[name] = found[name] + b"," + value if name in _LISTS and name in found else value
@@ -28,14 +28,14 @@ def by_name(headers: Iterable[Header]) -> dict[bytes, bytes]:
 
 
 class Proxies:
-    """Those in these networks are ours."""
+    """Our proxies: the addresses in these networks."""
 
     def __init__(self, networks: tuple[Network, ...] = ()) -> None:
         self._networks = networks
         self._is_ours = lru_cache(1024)(self._look_up)
 
     def client(self, peer: str, asked: Mapping[bytes, bytes]) -> str:
-        """The address that a request came from, where `peer` is who is connected to us."""
+        """The address that a request came from; `peer` is the address that is connected to us."""
         if not self._is_ours(peer):
             return peer
         client = peer
@@ -53,7 +53,7 @@ class Proxies:
 
 
 def _hops(asked: Mapping[bytes, bytes]) -> Iterator[str | None]:
-    """From the nearest on; None is for one that does not say its address."""
+    """The addresses of the hops, nearest first; None for a hop that does not say its address."""
     forwarded_for = asked.get(b"x-forwarded-for")
     written = forwarded_for if forwarded_for is not None else asked.get(b"forwarded", b"")
     for hop in reversed(written.decode("latin-1").rsplit(",", _MOST_HOPS)[-_MOST_HOPS:]):
@@ -66,7 +66,7 @@ def _hops(asked: Mapping[bytes, bytes]) -> Iterator[str | None]:
 
 
 def _parse(text: str) -> _Address | None:
-    """Also with a port behind it, as some proxies write it."""
+    """Reads an address, also with a port after it, as some proxies write it."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]

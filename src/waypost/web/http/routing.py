@@ -1,4 +1,4 @@
-"""Routes that are read, ids with slashes inside paths, and paths with a slash too many."""
+"""Routes for GET and HEAD, ids with slashes inside paths, and paths with a slash at the end."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 
 class _PlaceConvertor(PathConvertor):
-    """Providers have slashes in their ids, such as `node/240109189`; what ends with /link is the share link of one."""
+    """Provider ids may have slashes, such as `node/240109189`; a path that ends with /link is a place's share link."""
 
     regex = ".*[^/](?<!/link)"
 
@@ -21,8 +21,8 @@ register_url_convertor("place", _PlaceConvertor())
 
 
 def readable(router: APIRouter, path: str, endpoint: Callable[..., Any], **more: Any) -> None:
-    """HEAD answers whatever GET does, without the body. Described once, as GET: a second description with the same name
-    would confuse whoever generates a client.
+    """Adds a route for GET, and for HEAD without the body. Only GET is described: a second description with the same
+    name would confuse generators of clients.
     """
     router.add_api_route(path, endpoint, methods=["GET"], response_class=Response, **more)
     router.add_api_route(
@@ -31,7 +31,7 @@ def readable(router: APIRouter, path: str, endpoint: Callable[..., Any], **more:
 
 
 class WithoutSlash:
-    """Leads from a path with a slash at its end to the one without, if there is something.
+    """Redirects a path with a slash at its end to the one without, if there is a route.
 
     The framework would name a scheme and a host, which a proxy in front of us has changed.
     """
@@ -49,6 +49,6 @@ class WithoutSlash:
             await self._otherwise(scope, receive, send)
 
     def _is_known(self, scope: Scope) -> bool:
-        # What begins with two slashes would be another host.
+        # A path that begins with two slashes would be another host.
         is_ours = scope["path"].startswith("/") and not scope["path"].startswith("//")
         return is_ours and any(route.matches(scope)[0] is not Match.NONE for route in self._router.routes)

@@ -45,7 +45,7 @@ def whole(least: int, most: int) -> Callable[[str], int]:
 
 
 def limit(most: int) -> Callable[[str], int]:
-    """More than the most is lowered, as OGC API Features asks for."""
+    """A value above `most` is lowered to it, as OGC API Features asks for."""
 
     def read(text: str) -> int:
         if not _DIGITS.fullmatch(text) or not int(text[:20]):
@@ -84,7 +84,7 @@ def country(text: str) -> str:
 def choice(of: tuple[str, ...]) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in of:
-            raise ValueError(f"{text[:40]!r} is none of {', '.join(of)}")
+            raise ValueError(f"{text[:40]!r} is not one of {', '.join(of)}")
         return text
 
     return read
@@ -109,7 +109,7 @@ def generation(given: str) -> str:
 
 
 def interval(given: str) -> Interval:
-    """An instant, or two with a slash between them, of which one may be open; a day stands for all of it."""
+    """Reads an instant, or two with a slash between them, one of which may be open; a date stands for the whole day."""
     start, slash, end = given.partition("/")
     if not slash:
         return _moments(start)

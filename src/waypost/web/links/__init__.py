@@ -1,1 +1,1 @@
-"""Links over HTTP: made, looked at, and followed."""
+"""Links over HTTP: made, looked at, changed and counted."""

@@ -1,4 +1,4 @@
-"""All routes about links, but for following them."""
+"""All routes about links, except for following them."""
 
 from fastapi import APIRouter
 
@@ -12,7 +12,7 @@ from waypost.web.links.statistics import statistics_routes
 
 
 def all_link_routes(parts: LinkParts, guard: WriteGuard) -> list[APIRouter]:
-    """The order counts: `bulk` is no phrase."""
+    """The order matters: `bulk` is not a phrase."""
     return [
         listing_routes(parts, guard),
         bulk_routes(parts, guard),

@@ -1,4 +1,4 @@
-"""Whose link it is: others learn not even that it is there."""
+"""Who may use a link: other callers do not even learn that it exists."""
 
 from waypost.access.keys import Scope
 from waypost.sharing.links.link import Link, UnknownLink
@@ -9,10 +9,10 @@ from waypost.web.links.parts import LinkParts
 
 
 async def find_link(parts: LinkParts, asker: Asker, phrase: str, scope: Scope) -> Link:
-    """The link with this phrase, for whoever may do with it what they want to.
+    """The link with this phrase, if the caller may use it as `scope` says.
 
-    Raises LoopbackOnly or ScopeMissing for who may not with any link, and UnknownLink alike for a link that is not
-    there and for one that is somebody else's.
+    Raises LoopbackOnly or ScopeMissing for a caller who may use no link that way, and UnknownLink both for a link that
+    does not exist and for another owner's.
     """
     if asker.edit_token is None:
         asker.needs(scope)

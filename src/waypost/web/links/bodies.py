@@ -41,4 +41,4 @@ def _read(decoder: "msgspec.json.Decoder[Body]", body: bytes) -> Body:
         how = f"; {_HOW[where]}" if where in _HOW else ""
         raise BadParameter(f"{where or 'body'}: {said}{how}", parameter=where or "body") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise BadParameter("body: it is not JSON, or is not whole", parameter="body") from None
+        raise BadParameter("body: it is not JSON, or is incomplete", parameter="body") from None

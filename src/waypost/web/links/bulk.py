@@ -1,4 +1,4 @@
-"""Many links in one request: a wish a line goes in, a link or a reason a line comes out, in the same order."""
+"""Many links in one request: one wish per line goes in, one link or reason per line comes out, in the same order."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
@@ -78,9 +78,9 @@ def bulk_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     few = BoundedWork(_AT_ONCE, waiting=_WAITING)
 
     async def create_many(request: Request) -> Response:
-        """Make up to 10,000 links: one as JSON a line goes in; the link, or why there is none, a line comes out.
+        """Make up to 10,000 links: each line in is a link as JSON; each line out is the link, or why there is none.
 
-        Lines are made a thousand in a transaction, and answered after each; with `atomic=true` all in one.
+        A thousand lines are made in each transaction, and answered after it; with `atomic=true` all are made in one.
         """
         asker = await guard(request)
         asker.needs("links:write")
@@ -93,7 +93,7 @@ def bulk_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
                 body = await read_body(request.scope, request.receive, most=MOST_BYTES, seconds=_BODY_SECONDS)
             except BodyRefused as refused:
                 return refused.answer
-            # All are read before the first is answered: an answer that has begun cannot become another one.
+            # All lines are read before the first is answered: once an answer has begun, it cannot become a refusal.
             lines = [bulk.read(*text) async for text in with_pauses(_split(body))]
             if values.get("atomic") == "true":
                 return await bulk.all_or_none(lines)
@@ -108,7 +108,7 @@ def bulk_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
         methods=["POST"],
         response_class=Response,
         responses={
-            200: {"description": "A link, or a reason, a line", "content": {NDJSON: {"schema": either}}},
+            200: {"description": "A link, or a reason, per line", "content": {NDJSON: {"schema": either}}},
             400: refuses(*_ASKED_WRONGLY),
             401: refuses("key-refused"),
             403: refuses("loopback-only", "scope-missing"),
@@ -150,7 +150,7 @@ class _Bulk:
     async def one_by_one(self, lines: Sequence[Line]) -> AsyncIterator[bytes]:
         for start in range(0, len(lines), _AT_A_TIME):
             some = lines[start : start + _AT_A_TIME]
-            # Lines before were made, and answered: whatever goes wrong here can only be told the same way.
+            # Earlier lines were made, and answered: whatever goes wrong here can only be told line by line, too.
             try:
                 answered = await self._answer(some, await self._make(some, atomic=False))
             except WaypostError as error:
@@ -170,7 +170,7 @@ class _Bulk:
         if not refused:
             return Response(await self._answer(lines, outcomes), media_type=NDJSON, headers=_NO_STORE)
         return problem(
-            # 409 when one conflicts with what is there, 503 when one may be made later: that says more than a mistake.
+            # 409 when one conflicts with what is there, 503 when one may be made later: both say more than 400.
             max(error.http_status for _, error in refused),
             "bulk-refused",
             f"{len(refused)} of {len(lines)} lines were refused, so that no link was made",
@@ -186,7 +186,7 @@ class _Bulk:
         made = [outcome for outcome in outcomes if isinstance(outcome, MadeLink)]
         async for each in with_pauses(made):
             self._parts.cache.invalidate(each.link.phrase)
-        # Nobody has followed a new one yet.
+        # A new link has no visits yet.
         visited = [each.link.id for each in made if each.how != "new"]
         visits = await self._parts.visits.count(visited) if visited else {}
         answered = zip(lines, outcomes, strict=True)
@@ -210,7 +210,7 @@ def _split(body: bytes) -> list[tuple[int, bytes]]:
 
 
 def _refuse_all(lines: Sequence[Line], reason: Reason) -> bytes:
-    """Each with what is wrong with it, or else with this."""
+    """Refuses each line with what is wrong with it, or else with `reason`."""
     return b"".join(
         _line(RefusedWish(number, _reason(wish) if isinstance(wish, WaypostError) else reason))
         for number, wish in lines

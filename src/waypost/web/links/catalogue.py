@@ -14,13 +14,13 @@ from waypost.web.links.parts import LinkParts
 from waypost.web.links.schemas import gives, refuses
 from waypost.web.places.parameters import Parameter, Parameters
 
-# Examples are made as phrases are, but with a key that is no space's: nobody learns what was drawn, or will be.
+# Examples are made as phrases are, but with a key that no space has: they do not show what was drawn, or will be.
 _NO_KEY = bytes(32)
 _CACHED = {"Cache-Control": "max-age=300"}
 
 _LANGUAGE = Parameter(
     "language",
-    "the themes of this language; of the one that phrases are drawn in by default when left out",
+    "the themes of this language; when left out, of the one that phrases are drawn in by default",
     {"type": "string", "pattern": "^[a-z]{2,3}(-[a-z0-9]{2,8})*$", "maxLength": 40},
     str,
 )

@@ -1,4 +1,4 @@
-"""Who may make links, and what becomes of their wishes before they reach the author."""
+"""Who may make links, and what is checked before a wish reaches the author."""
 
 import re
 from dataclasses import replace
@@ -20,7 +20,7 @@ _IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,200}", re.ASCII)
 
 
 def may_make(parts: LinkParts, asker: Asker) -> None:
-    """Raises LoopbackOnly or ScopeMissing unless they may."""
+    """Raises LoopbackOnly or ScopeMissing unless the caller may make links."""
     if asker.caller != ANONYMOUS or not parts.author.settings.anonymous:
         asker.needs("links:write")
 
@@ -28,7 +28,7 @@ def may_make(parts: LinkParts, asker: Asker) -> None:
 def draft_of(parts: LinkParts, request: Request, asker: Asker, wanted: NewLink) -> Draft:
     refuse_loop(parts, request, wanted.target)
     if wanted.reuse and asker.caller == ANONYMOUS:
-        raise LinkInvalid("links that are made without a key are nobody's: leave reuse out", parameter="reuse")
+        raise LinkInvalid("links that are made without a key have no owner: leave reuse out", parameter="reuse")
     return Draft.of(wanted, asker.caller.owner, read_idempotency_key(parts, request, asker))
 
 
@@ -41,14 +41,14 @@ def read_idempotency_key(parts: LinkParts, request: Request, asker: Asker) -> st
             "Idempotency-Key: it has 1 to 200 letters, digits and signs, without spaces", parameter="Idempotency-Key"
         )
     if asker.caller == ANONYMOUS:
-        # All of them have no owner: without this, who guesses another's key would get their edit token.
+        # Anonymous callers have no owner: without the address, guessing another's key would yield their edit token.
         address = address_of(request, read_asked(request.scope["headers"]), parts.follow.proxies)
         return f"{address}\n{key}"
     return key
 
 
 def refuse_loop(parts: LinkParts, request: Request, target: str) -> None:
-    """A server need not know all its names; by one of them it was just asked."""
+    """Refuses a target on the host of this request: a server need not know all its names, and this is one of them."""
     rules = parts.author.rules
     try:
         name = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
@@ -60,7 +60,7 @@ def refuse_loop(parts: LinkParts, request: Request, target: str) -> None:
 
 
 def edit_token_of(parts: LinkParts, asker: Asker, made: MadeLink) -> str | None:
-    """For whoever has no key: what they may edit their link with. What was there for others is not theirs."""
+    """The token with which a caller without a key may edit the link; None for a reused link, which is not theirs."""
     if asker.caller != ANONYMOUS or made.how == "reused":
         return None
     return parts.edit_tokens.of(made.link)

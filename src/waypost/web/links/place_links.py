@@ -1,4 +1,4 @@
-"""The share link of a place: places and links are put together here, as neither knows of the other."""
+"""The share link of a place: places and links are put together here, since neither knows of the other."""
 
 import asyncio
 
@@ -23,7 +23,7 @@ _NO_PARAMETERS = Parameters()
 
 def place_link_routes(parts: LinkParts, live: LiveGeneration, guard: WriteGuard) -> APIRouter:
     router = APIRouter(tags=["links"])
-    # Who asks twice at once gets one link. Two processes may make one each, of which the later is found from then on.
+    # A caller who asks twice at once gets one link. Two processes may make one each; the later is found from then on.
     one_at_a_time = asyncio.Lock()
 
     async def share_place(request: Request) -> Response:

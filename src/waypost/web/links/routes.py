@@ -40,7 +40,7 @@ _OF_A_LINK = ("target-refused", "link-invalid")
 
 
 class VersionPassed(Conflict):
-    """The link is not any more as If-Match says."""
+    """The link is no longer as If-Match says."""
 
     slug = "version-passed"
     http_status = 412
@@ -114,7 +114,7 @@ def _describe_making(router: APIRouter, links: "_Links") -> None:
 
 
 class _Links:
-    """The endpoints; what they say about themselves is what the API's description says."""
+    """The endpoints; their docstrings are the API's description."""
 
     def __init__(self, parts: LinkParts, guard: WriteGuard) -> None:
         self._parts = parts
@@ -142,7 +142,7 @@ class _Links:
     async def change(self, request: Request, phrase: Phrase) -> Response:
         """Change a link of yours: what is left out stays as it is, and null clears.
 
-        A link that an administrator disabled is enabled by one alone.
+        Only an administrator can enable a link that an administrator disabled.
         """
         parts, asker = self._parts, await self._guard(request)
         _NO_PARAMETERS.read(request.scope["query_string"])
@@ -184,7 +184,7 @@ class _Links:
 
 
 async def answer_made(parts: LinkParts, request: Request, asker: Asker, made: MadeLink) -> Response:
-    # Nobody can have followed one that is new.
+    # A new link has no visits yet.
     counted = {} if made.how == "new" else await parts.visits.count([made.link.id])
     answer = _answer(parts, request, made.link, counted, edit_token_of(parts, asker, made))
     answer.status_code = 201 if made.how == "new" else 200
@@ -205,7 +205,7 @@ def _answer(
 
 
 def _check_version(request: Request, link: Link) -> dict[str, int]:
-    """How often to try: whoever says which version they mean wants no other changed."""
+    """Returns how often to try: a caller who names a version wants no other one changed."""
     wanted = request.headers.get("if-match")
     if wanted is None:
         return {}

@@ -1,4 +1,4 @@
-"""What goes in and out of the routes of links, described: from the same structs that read and write it."""
+"""Describes what goes in and out of the routes of links, from the same structs that read and write it."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ Answers = dict[int | str, Described]
 
 PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 NDJSON = "application/x-ndjson"
-# Any of these; the first is for this machine, and for whoever shows an edit token.
+# Any of these; the first is for this machine, and for callers with an edit token.
 SECURITY: list[Described] = [{}, {"bearer": []}, {"key": []}]
 
 
@@ -63,10 +63,10 @@ Phrase = Annotated[
         examples=["gently-golden-otter"],
     ),
 ]
-EDIT_TOKEN = header("X-Edit-Token", "what the link's maker got, who had no key", {"type": "string"})
+EDIT_TOKEN = header("X-Edit-Token", "the token that the link's maker, who had no key, was given", {"type": "string"})
 IDEMPOTENCY_KEY = header(
     "Idempotency-Key",
-    "sent again with the same request, the answer is the same and nothing more is made",
+    "if it is sent again with the same request, the answer is the same and nothing more is made",
     {"type": "string", "pattern": "^[!-~]{1,200}$"},
 )
 IF_MATCH = header(

@@ -80,11 +80,11 @@ class History(msgspec.Struct, frozen=True):
 
 
 class VisitDocument(msgspec.Struct, frozen=True):
-    """One visit. What is not known, or was asked not to be kept, is empty."""
+    """One visit. A field that is not known, or that the visitor asked us not to keep, is empty."""
 
     id: str
     at: datetime
-    visitor: Annotated[str, Meta(description="a hash that is another each day; no address")]
+    visitor: Annotated[str, Meta(description="a hash that changes each day; not an address")]
     referrer_host: str
     referrer_path: str
     agent: str
@@ -106,13 +106,13 @@ def statistics_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
         return _answer(show_statistics(link.phrase, asked, counted))
 
     async def visits(request: Request, phrase: Phrase) -> Response:
-        """All visits of a link, oldest first, a JSON document a line."""
+        """All visits of a link, oldest first, one JSON document per line."""
         asker = await guard(request)
         values = _SPAN.read(request.scope["query_string"])
         times.check_order(values)
         link = await find_link(parts, asker, phrase, "links:read")
         lines = _lines(parts, link, Span(values.get("from"), values.get("to")))
-        # An answer that has begun cannot become another one: whether there is any comes first.
+        # Once an answer has begun, it cannot become a refusal: the first lines are read before.
         first = await anext(lines, b"")
         return StreamingResponse(_after(first, lines), media_type=NDJSON, headers=_NO_STORE)
 
@@ -138,7 +138,7 @@ def statistics_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
         readable(router, f"/v1/links/{{phrase}}/{path}", endpoint, responses=answers, openapi_extra=extra)
 
     add("stats", stats, _COUNTED, gives("Counted", StatisticsDocument), "span-too-long", "zone-refused")
-    add("visits", visits, _SPAN, gives("A visit a line", VisitDocument, NDJSON))
+    add("visits", visits, _SPAN, gives("One visit per line", VisitDocument, NDJSON))
     add("history", history, _EDITS, gives("Edits, oldest first", History))
     return router
 

@@ -17,15 +17,15 @@ Chunk = bytes | memoryview
 
 # More than this is not compressed at once, and does not leave by the hot path.
 LARGE = 512 * 1024
-# More than this leaves in pieces, each when the client has taken those before: nobody can make us hold more.
+# More than this leaves in pieces, each when the client has taken those before: no client can make us hold more.
 _PIECE = 128 * 1024
 _NOT_MODIFIED = 304
 
 
 class Answer(msgspec.Struct, eq=False):
-    """Slices of the map with what stands around them.
+    """A status, headers, and a body of slices of the memory map with what stands around them.
 
-    A large one that is to be compressed has yet to be: `encoding` says how, and its length is not known.
+    A large body is compressed only while it is sent: `encoding` says how, and its length is not known.
     """
 
     status: int
@@ -96,7 +96,7 @@ class AnswerResponse(Response):
         else:
             for piece in answer.pieces():
                 await send(_part(piece, more=True))
-                # Others get their turn, also while this client takes everything at once.
+                # Other requests get their turn, even while this client takes everything at once.
                 await asyncio.sleep(0)
             await send(_part(b""))
 

@@ -1,4 +1,4 @@
-"""How an answer leaves: with its headers, compressed where that is wanted, and not at all where the client has it."""
+"""Answers with their headers: compressed where that is wanted, and without a body where the client has a copy."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -31,7 +31,7 @@ JSON = AnswerLook(b"application/json")
 
 
 def give(asking: Asking, generation: Generation, look: AnswerLook, body: Callable[[], list[Chunk]]) -> Answer:
-    """Where the client has it already, the body is not even made."""
+    """Returns the answer; if the client has a current copy, a 304 for which the body is not even made."""
     known = asking.headers.get(b"if-none-match")
     if known and (tag := _known(known, generation.name + look.form)):
         return Answer(304, head_of(*_kept(look), (b"etag", tag.encode())), [], 0)
@@ -39,7 +39,7 @@ def give(asking: Asking, generation: Generation, look: AnswerLook, body: Callabl
 
 
 def finish(asking: Asking, chunks: list[Chunk], look: AnswerLook, generation: str | None) -> Answer:
-    """Compressed, if that is wanted and pays. Without a generation it has no tag: it changes with a release."""
+    """The answer, compressed if that is wanted and pays. Without a generation it has no ETag: releases change it."""
     size = sum(map(len, chunks))
     if size < LEAST or not (accepted := asking.headers.get(b"accept-encoding")) or not (encoding := choose(accepted)):
         return Answer(200, _head(look, generation, None), chunks, size)
@@ -64,7 +64,7 @@ def _head(look: AnswerLook, generation: str | None, encoding: str | None) -> Hea
 
 
 def _kept(look: AnswerLook) -> list[Header]:
-    """Who may keep a copy, for how long, and of what it is one."""
+    """The headers that say who may keep a copy and for how long, and which requests it answers."""
     return [
         (b"cache-control", _FOR_GOOD if look.pinned else _FRESH),
         (b"vary", b"Accept, Accept-Encoding" if look.by_accept else b"Accept-Encoding"),

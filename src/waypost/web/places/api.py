@@ -1,6 +1,6 @@
 """Answers to questions about places, made of slices of one generation.
 
-What the methods of `PlacesApi` say about themselves is what the API's description says about their routes.
+The docstrings of `PlacesApi`'s methods are what the API's description says about their routes.
 """
 
 import re
@@ -33,7 +33,7 @@ from waypost.web.places.parameters import (
 
 ITEMS, PLACES = "/collections/places/items", "/v1/places"
 
-# For people, and made while others wait.
+# Pages are for people, and other requests wait while one is made.
 _MOST_ON_A_PAGE = 500
 _OUR_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -47,7 +47,7 @@ class UnknownPlace(NotFound):
 
 
 class GenerationGone(TerminalError):
-    """The generation that was asked for is not there any more; begin again without naming one."""
+    """The generation that was asked for no longer exists; begin again without naming one."""
 
     slug = "generation-gone"
     http_status = 410
@@ -107,7 +107,7 @@ class PlacesApi:
         return give(asking, generation, _pinned(FEATURE, values), body)
 
     def items(self, asking: Asking) -> Answer:
-        """Places as a GeoJSON FeatureCollection or as a page; what can be asked is the same as of `/v1/places`."""
+        """Places as a GeoJSON FeatureCollection or as a page; the parameters are those of `/v1/places`."""
         values = self.for_items.read(asking.query)
         generation = self.choose(values)
         query = _read(values)
@@ -136,7 +136,7 @@ class PlacesApi:
         return give(asking, generation, _pinned(JSON, values), body)
 
     def choose(self, values: Values) -> Generation:
-        """The generation to answer from. Whatever else is asked of it, it is asked of this one alone."""
+        """The generation to answer from; nothing in an answer comes from another one."""
         name = values.get("generation")
         if name is None:
             return self.live.generation
@@ -174,7 +174,7 @@ def _find(generation: Generation, place: str) -> memoryview:
 
 
 def _id_bytes(place: str) -> bytes:
-    """What `read_id` reads; an id as we write it takes a third of the time."""
+    """The bytes of the id that `read_id` reads; for an id as we write it, this takes a third of the time."""
     return bytes.fromhex(place.replace("-", "")) if _OUR_ID.fullmatch(place) else read_id(place).bytes
 
 

@@ -17,11 +17,11 @@ class Asking(msgspec.Struct):
 
     @property
     def base(self) -> str:
-        """How this server is reached from outside; empty, so that links are relative, without a usable Host."""
+        """How this server is reached from outside; empty without a usable Host, so that links are relative."""
         return self.public_url or _origin(self.scheme, self.headers.get(b"host", b""))
 
     def address(self, path: str, **more: str | int) -> str:
-        """The address of a path with what was asked, and with these parameters instead of those of the same name."""
+        """The address of a path with the request's parameters; those in `more` replace any of the same name."""
         kept = self.query.decode("utf-8", "replace")
         if more:
             others = [part for part in kept.split("&") if part and part.partition("=")[0] not in more]

@@ -20,9 +20,9 @@ def _list(items: Described, **more: Any) -> Described:
 
 
 def answers(content: Described, *, tagged: bool) -> dict[int | str, Described]:
-    """Of those with an ETag the client may have a copy."""
+    """The answers of a route; if they have an ETag (`tagged`), 304 is one of them."""
     found: dict[int | str, Described] = {200: {"description": "Found", "content": content}}
-    return found | {304: {"description": "What the client has is still what there is"}} if tagged else found
+    return found | {304: {"description": "The client's copy is still current"}} if tagged else found
 
 
 _TEXT: Described = {"type": "string"}

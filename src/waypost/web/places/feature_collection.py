@@ -15,9 +15,9 @@ Links = list[dict[str, str]]
 
 
 def collection(found: Selected, generation: Generation, links: Links) -> list[Chunk]:
-    """A FeatureCollection with the members that OGC API Features asks for, and whom to name beside it.
+    """A FeatureCollection with the members that OGC API Features asks for, and the attribution.
 
-    `timeStamp` is left out: it would make each answer another one, and the header Date says the same.
+    `timeStamp` is left out: it would make every answer differ, and the header Date says the same.
     """
     matched = b"" if found.matched is None else b'"numberMatched":%d,' % found.matched
     metres = b""
@@ -43,12 +43,12 @@ def own(asking: Asking, path: str) -> Links:
 
 
 def forms(asking: Asking, path: str) -> Links:
-    """Links to the document itself, and to the same for people."""
+    """Links to the document itself, and to its page for people."""
     return [*own(asking, path), {"rel": "alternate", "type": "text/html", "href": asking.address(path, f="html")}]
 
 
 def following(asking: Asking, path: str, generation: Generation, found: Selected) -> Links:
-    """To the next page, which is of the same generation; none after the last."""
+    """The link to the next page, which is of the same generation; none after the last."""
     if found.next is None:
         return []
     href = asking.address(path, generation=generation.name, cursor=found.next)

@@ -1,8 +1,8 @@
 """The hot path: which requests are answered in front of FastAPI, by the same code as behind it.
 
 Clients repeat themselves: after the first line, most requests of a connection have the same bytes. So a block of
-headers is parsed once, by the parser that uvicorn has, and known by its bytes from then on. What is unusual in any way
-(a body, a path with escapes, half a request, several at once) is left to uvicorn and FastAPI.
+headers is parsed once, by the parser that uvicorn has, and known by its bytes from then on. Anything unusual (a body, a
+path with escapes, half a request, several at once) is left to uvicorn and FastAPI.
 """
 
 import re
@@ -45,19 +45,19 @@ class HotPath:
         handlers = {route.path: route.handler for route in front.routes()}
         # By the path's beginning, and the number of values inside the path.
         self._routes = {key: (route, handlers[route]) for key, route in _ROUTES.items()}
-        # What uvicorn puts before our headers: another list each second.
+        # The headers that uvicorn puts before ours: another list each second.
         self._default: list[Header] = []
         self._default_written = b""
         self._measured: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
         self._blocks: dict[bytes, Asked] = {}
 
     def answer(self, data: bytes, scheme: str, default: list[Header]) -> list[bytes | memoryview] | None:
-        """What to write for the bytes of a request; nothing where the long way is to be taken."""
+        """Returns what to write for the bytes of a request; None leaves the request to FastAPI."""
         started = perf_counter()
         matched = _REQUEST.match(data)
         if matched is None:
             return None
-        # The end of the first line may be the end of all of it.
+        # The block begins with the end of the first line.
         asked = self._headers(data[matched.end() - 2 :])
         if asked is None:
             return None
@@ -80,7 +80,7 @@ class HotPath:
         return written
 
     def settle(self) -> None:
-        """Counts what was answered since the last time; many at once cost each of them less."""
+        """Counts what was answered since the last call; counting many at once is cheaper for each."""
         for (route, status), seconds in self._measured.items():
             measure(route, "GET", status, seconds)
         self._measured.clear()

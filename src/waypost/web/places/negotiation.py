@@ -6,7 +6,7 @@ _JSON = ("application/geo+json", "application/json")
 
 
 def wants_html(accept: bytes) -> bool:
-    """Whether HTML is asked for by name, and no JSON is liked better, or as much and named before."""
+    """Whether HTML is asked for by name, and no JSON has more weight, or as much and a place before it."""
     if b"text/html" not in accept:
         return False
     weights: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Small documents around the places, made anew for each request: what OGC API Features asks for, and TileJSON."""
+"""Small documents around the places, made for each request: what OGC API Features asks for, and TileJSON."""
 
 from typing import Any
 

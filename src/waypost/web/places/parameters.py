@@ -1,4 +1,4 @@
-"""What may be asked of places: one table, by which requests are read and from which the API is described."""
+"""The parameters of places: one table, by which requests are read and from which the API is described."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +26,7 @@ class BadParameter(AskedWrongly):
 
 @dataclass(frozen=True)
 class Parameter:
-    """`several`: it may be repeated. `commas`: its values have no commas of their own, so that they may part them."""
+    """`several`: it may be repeated. `commas`: its values contain no commas, so that commas may separate them."""
 
     name: str
     explain: str
@@ -95,7 +95,7 @@ class Parameters:
             return self._taken[plain]
         known = ", ".join(self._taken) or "none"
         raise BadParameter(
-            f"there is no parameter {plain[:40]!r} here.{did_you_mean(plain[:40], self._taken)} Known are: {known}",
+            f"there is no parameter {plain[:40]!r} here.{did_you_mean(plain[:40], self._taken)} Known: {known}",
             parameter=plain[:40],
         )
 
@@ -172,7 +172,7 @@ _FILTERS = (
     ),
     Parameter(
         "radius",
-        "with near: at most so many metres away",
+        "with near: the largest distance, in metres",
         {"type": "number", "minimum": 0, "maximum": value_readers.FARTHEST},
         value_readers.between(0, value_readers.FARTHEST),
     ),
@@ -204,7 +204,7 @@ _FILTERS = (
     Parameter("source", "where it was imported from; repeated, any of them", _text(), value_readers.text, several=True),
     Parameter(
         "power_from",
-        "at least so many kilowatts",
+        "the least power, in kilowatts",
         {"type": "number", "minimum": 0, "maximum": 1_000_000},
         value_readers.between(0, 1_000_000),
     ),

@@ -36,7 +36,7 @@ class PlaceRoute:
 
 
 class Front:
-    """All that answers about places, with what turns a request into a question and an error into a problem."""
+    """Everything that answers about places, and what turns a request into an `Asking` and an error into a problem."""
 
     def __init__(self, api: PlacesApi, public_url: str) -> None:
         self._api = api
@@ -47,7 +47,7 @@ class Front:
     def routes(self) -> list[PlaceRoute]:
         api, docs, tiles = self._api, self.documents, self.tiles
         items = "/collections/places/items"
-        # The order counts: `counts` is no place.
+        # The order matters: `counts` is not a place.
         return [
             PlaceRoute("/v1/places", api.places, api.for_list, says.COLLECTION),
             PlaceRoute("/v1/places/counts", api.counts, api.for_counts, says.COUNTS),
@@ -87,7 +87,7 @@ class Front:
         return Asking(query, headers, scheme, self._public_url)
 
     async def answer(self, handler: Handler, scope: Scope, *inside: str) -> Answer:
-        """An old generation that is still there is opened beside the event loop, and then asked again."""
+        """Returns the handler's answer. An old generation that still exists is opened in a thread, and asked again."""
         asking = self.asking(scope["query_string"], dict(scope["headers"]), scope["scheme"])
         try:
             try:
@@ -95,19 +95,19 @@ class Front:
             except NotOpen as wanted:
                 opened = await asyncio.to_thread(self._api.live.keep, wanted.generation)
                 answer = handler(asking, *inside)
-                # Until here, so that nobody could close it.
+                # Held until here, so that no other request could close it.
                 del opened
                 return answer
         except NotOpen as wanted:
             gone = GenerationGone(
-                f"the generation {wanted.generation} is not there any more; begin again without `generation`"
+                f"the generation {wanted.generation} no longer exists; begin again without `generation`"
             )
             return problem_answer(gone)
         except WaypostError as error:
             return problem_answer(error)
 
     def answer_now(self, handler: Handler, asking: Asking, *inside: str) -> Answer | None:
-        """The same for who cannot wait: nothing where the answer needs a generation that is not open."""
+        """Like `answer`, for a caller who cannot wait: None if the answer needs a generation that is not open."""
         try:
             return handler(asking, *inside)
         except NotOpen:

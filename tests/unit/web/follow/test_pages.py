@@ -75,7 +75,7 @@ async def test_the_right_password_leads_to_the_target_and_is_a_visit(links: Host
 async def test_a_wrong_password_shows_the_page_again(links: Host, given: dict[str, str]) -> None:
     await links.add(password="sesame")
     text = assert_page(await links.post(OTTER, given), 403)
-    assert "That is not it" in text
+    assert "Wrong password" in text
     assert 'method="post"' in text
     assert links.visits == []
 

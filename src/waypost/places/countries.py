@@ -1,4 +1,4 @@
-"""ISO 3166-1: the countries there are, so that a misspelt one is noticed before a provider ignores it."""
+"""The countries of ISO 3166-1, so that a misspelt code is noticed before a provider ignores it."""
 
 from functools import cache
 
@@ -61,6 +61,6 @@ def _by_three_letters() -> dict[str, str]:
 
 
 def country_code(text: str) -> str | None:
-    """The two-letter code from a code of two letters or three, in any case; None for what is no country's."""
+    """The two-letter code for a code of two or three letters, in any case; None if it is not a country's."""
     code = text.strip().upper()
     return code if code in NAMES else _by_three_letters().get(code)

@@ -11,7 +11,7 @@ PLACES_CHANGED = "places.changed.v1"
 
 
 class Versioned(msgspec.Struct, frozen=True):
-    """A place by its external id, and which of its versions this is; each change of a place makes the next one."""
+    """A place's external id and version; each change to a place makes the next version."""
 
     external_id: str
     version: int

@@ -4,9 +4,9 @@ import msgspec
 
 
 class FilePart(msgspec.Struct, frozen=True, tag=True):
-    """Some records of a file: `count` of them after the first `number`, or those of the bytes from `offset` to `end`.
+    """Some records of a file: `count` of them after the first `number`, or those in the bytes from `offset` to `end`.
 
-    Where neither can be found without reading the file, each `step`th of them, after the first `number`.
+    Where neither can be found without reading the file, every `step`th record after the first `number`.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Under which terms providers let us use their places."""
+"""The terms under which providers let us use their places."""
 
 import msgspec
 

@@ -34,9 +34,9 @@ Extra = str | int | float | bool | None
 
 
 class Attributes(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What matters about a place of its kind; for charging, what plugs it has and how fast they are.
+    """What matters about a place of its kind; for charging, which plugs it has and how fast they are.
 
-    `extra` is what else its source says, by names of the source's own.
+    `extra` has whatever else the source says, under the source's own names.
     """
 
     connectors: tuple[Connector, ...] = ()
@@ -45,7 +45,7 @@ class Attributes(msgspec.Struct, frozen=True, omit_defaults=True):
     extra: dict[str, Extra] = {}
 
     def flat(self) -> dict[str, Any]:
-        """As JSON has them: the source's own beside ours."""
+        """The attributes as in JSON: the source's own beside ours."""
         ours = {name: value for name, value in msgspec.to_builtins(self).items() if name != "extra"}
         return self.extra | ours
 
@@ -75,7 +75,7 @@ def place_id(external_id: str) -> uuid.UUID:
 
 
 def place_id_bytes(external_id: str) -> bytes:
-    """Its 16 bytes: what `uuid.uuid5` makes of the two, in a third of the time."""
+    """The id's 16 bytes: the same as from `uuid.uuid5`, in a third of the time."""
     digest = bytearray(hashlib.sha1(_NAMESPACE_BYTES + external_id.encode(), usedforsecurity=False).digest()[:16])
     digest[6] = digest[6] & 0x0F | 0x50
     digest[8] = digest[8] & 0x3F | 0x80
@@ -83,7 +83,7 @@ def place_id_bytes(external_id: str) -> bytes:
 
 
 def read_id(text: str) -> uuid.UUID:
-    """A place's id from itself or from an external id."""
+    """A place's id from its text or from an external id."""
     try:
         return uuid.UUID(text)
     except ValueError:
@@ -91,7 +91,7 @@ def read_id(text: str) -> uuid.UUID:
 
 
 def to_properties(place: Place) -> dict[str, Any]:
-    """The fields of a place as JSON has them everywhere, without its id and the provider's record."""
+    """The fields of a place as JSON everywhere has them, without its id and the provider's record."""
     return {
         "external_id": place.external_id,
         "source": place.source,
@@ -122,14 +122,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 def to_feature(place: Place, place_id: bytes | None = None) -> bytes:
-    """The place as a GeoJSON Feature, in the bytes that the API sends; who knows its id need not have it made again."""
+    """The place as a GeoJSON Feature, in the bytes that the API sends; pass its id if it is known, to save time."""
     digits = (place_id or place_id_bytes(place.external_id)).hex()
     spelled = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
     return _encode(_Feature(spelled, _Point((place.lon, place.lat)), _properties(place)))
 
 
 def _properties(place: Place) -> Place | dict[str, Any]:
-    """Itself, where its own form as JSON is the one that `to_properties` gives."""
+    """The place itself where it encodes to the same JSON as its `to_properties`, else these."""
     moment = place.provider_updated_at
     if place.attributes.extra or not (moment is None or moment.tzinfo is UTC):
         return to_properties(place)

@@ -17,14 +17,14 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Part(msgspec.Struct, frozen=True, tag=True):
-    """What lies after one number of a store's own and up to another; only that kind of store knows what they count."""
+    """The places after one of a store's own numbers, up to another; only that kind of store knows what they count."""
 
     after: str
     last: str
 
 
 class PlaceStore(Protocol):
-    """Those that were removed are not there for anybody."""
+    """No method returns or counts places that were removed."""
 
     async def get(self, place_id: uuid.UUID) -> Place | None: ...
 
@@ -33,16 +33,16 @@ class PlaceStore(Protocol):
     async def count(self) -> int: ...
 
     async def parts(self, wanted: int) -> Sequence[Part]:
-        """At most so many parts, which together are all places and share none; each may be read by another process."""
+        """At most `wanted` parts, which share no place and together have all; different processes may read them."""
         ...
 
     def scan(self, batch: int = 1000, part: Part | None = None) -> AsyncIterator[Sequence[Place]]:
-        """All places ordered by external id, in batches, as one consistent view need not be: pages commit whole.
+        """All places ordered by external id, in batches; need not be one consistent view, as pages commit whole.
 
-        With a part, its places alone, in the order that is quickest.
+        With a part, only its places, in the order that is quickest.
         """
         ...
 
     def scan_with_records(self, batch: int = 1000) -> AsyncIterator[Sequence[Kept]]:
-        """The same, with their records."""
+        """All places ordered by external id, in batches, each with its provider's record."""
         ...

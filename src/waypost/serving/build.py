@@ -24,15 +24,15 @@ OnProgress = Callable[[int], None]
 
 # A process takes half a second to start, in which another one reads some ten thousand places.
 _PLACES_A_PROCESS = 50_000
-# Of a place in a file, about: who has little to read needs no help.
+# The rough size of a place in a file: a build with little to read needs no other processes.
 _BYTES_A_PLACE = 400
-# More parts than processes: whoever is done early takes another one.
+# More parts than processes: a process that is done early takes another one.
 _PARTS_A_PROCESS = 4
 
 
 @dataclass(frozen=True)
 class Means:
-    """How many processes a build has, how many bytes of places all of them hold at once, and how many places come."""
+    """How many processes a build has, how many bytes of places they hold in all, and how many places to expect."""
 
     processes: int = 1
     memory: int = MEMORY
@@ -40,34 +40,34 @@ class Means:
 
     @classmethod
     def choose(cls, processes: int | None = None, memory: int | None = None, places: int | None = None) -> "Means":
-        """As asked for; else as many processes as there are cores, but none that would only look on."""
+        """Takes what was asked for; by default one process a core, but none that would have nothing to do."""
         most = available_cores() if places is None else min(available_cores(), places // _PLACES_A_PROCESS)
         return cls(processes or max(1, most), memory or MEMORY, places)
 
     @property
     def parts(self) -> int:
-        """Into how many parts a store is best cut."""
+        """The best number of parts to cut a store into."""
         return 1 if self.processes == 1 else self.processes * _PARTS_A_PROCESS
 
 
 def guess_places(files: Sequence[Path]) -> int:
-    """How many there may be in files; those that are not there are told of when they are opened."""
+    """Estimates how many places files have; a missing file is reported later, when it is opened."""
     return sum(path.stat().st_size for path in files if path.is_file()) // _BYTES_A_PLACE
 
 
 class BuildPool(Protocol):
-    """Processes that do tasks: each goes to whoever is free."""
+    """Processes that do tasks: each task goes to a free process."""
 
     async def do(self, tasks: Sequence[Task], on_count: Callable[[int], None]) -> list[TaskDone]:
-        """What came of each task, in their order; `on_count` hears how many places were read."""
+        """Returns the result of each task, in order; `on_count` is called with the number of places just read."""
         ...
 
 
 @dataclass
 class SnapshotBuild:
-    """One build into a folder of generations. Published when it is whole; those beyond `keep` go afterwards.
+    """One build into a folder of generations, published when it is whole; then generations beyond `keep` are removed.
 
-    `read` brings the places of a part to this process, and `open_pool` starts so many others.
+    `read` yields the places of a part in this process, and `open_pool` starts the given number of other processes.
     """
 
     folder: Path
@@ -132,7 +132,9 @@ class SnapshotBuild:
 
 
 async def _to_its_end(work: Callable[[], Result]) -> Result:
-    """A thread cannot be broken off. When we are, what it works on must not go away below it."""
+    """Runs work in a thread and, even when cancelled, waits for its end: a thread cannot be interrupted, and its files
+    must not be removed while it works.
+    """
     working = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(working)

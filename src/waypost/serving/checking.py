@@ -1,4 +1,4 @@
-"""Whether a generation says what it should, row by row. Opening it has checked each file's size and checksum before."""
+"""Checks a generation row by row. Opening it has already checked each file's size and checksum."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ class _Feature(msgspec.Struct, tag="Feature"):
 
 
 def check_rows(generation: Generation, progress: Callable[[int], None]) -> None:
-    """Raises SnapshotBroken, which names the file: a builder that erred makes checksums of its errors."""
+    """Raises SnapshotBroken, which names the file. Checksums do not show the errors of the builder that made them."""
     _check_offsets(generation)
     decode = msgspec.json.Decoder(_Feature).decode
     for row in range(generation.count):
@@ -36,7 +36,7 @@ def check_rows(generation: Generation, progress: Callable[[int], None]) -> None:
 
 
 def _check_offsets(generation: Generation) -> None:
-    """They ascend from 0 to the end; a Feature has at least one byte before its comma."""
+    """Checks that offsets ascend from 0 to the end; a Feature has at least one byte before its comma."""
     offsets = np.memmap(generation.path / OFFSETS, dtype="<u8", mode="r")
     section = generation.manifest.section(FEATURES)
     end = section.size if section else -1

@@ -1,4 +1,4 @@
-"""What two generations do not have in common, place by place, in no more memory than one of them takes mapped."""
+"""How two generations differ, place by place, using no more memory than their mappings."""
 
 from collections.abc import Callable, Iterator
 from typing import Literal
@@ -19,9 +19,9 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def differences(old: Generation, new: Generation, progress: Callable[[int], None]) -> Iterator[Difference]:
-    """What is added and changed in the order of the new one's rows, then what is removed in that of the old one's.
+    """Yields added and changed places in the order of the new rows, then removed ones in the order of the old rows.
 
-    Each side looks every place up in the other by its index, so that nothing has to be sorted or kept.
+    Every place is looked up in the other generation's index, so that nothing has to be sorted or kept.
     """
     if old.manifest.section(FEATURES) == new.manifest.section(FEATURES):
         return

@@ -33,7 +33,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def try_lock(file: IO[bytes]) -> bool:
-    """Takes the file's lock, which the kernel gives back when its owner dies, unless somebody has it."""
+    """Takes the file's lock unless it is held; the kernel releases it when its owner dies."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -43,7 +43,7 @@ def try_lock(file: IO[bytes]) -> bool:
 
 @contextmanager
 def locked(path: Path, patience: float = _PATIENCE) -> Iterator[None]:
-    """Holds the lock of a file; who has waited too long for it gives up."""
+    """Holds the lock of a file; gives up after waiting too long for it."""
     deadline = monotonic() + patience
     with path.open("ab") as file:
         while not try_lock(file):

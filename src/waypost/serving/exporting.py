@@ -14,7 +14,7 @@ _ROWS_A_WRITE = 1000
 
 
 def write_geojson(generation: Generation, file: BinaryIO, progress: Progress) -> None:
-    """One FeatureCollection, with the generation's name and whom to name beside its places."""
+    """Writes one FeatureCollection, with the generation's name and attribution."""
     head = {"type": "FeatureCollection", "generation": generation.name, "attribution": generation.manifest.attribution}
     file.write(msgspec.json.encode(head)[:-1] + b',"features":[')
     _write_rows(generation, file, progress, between=b",\n", after=b"")
@@ -22,7 +22,7 @@ def write_geojson(generation: Generation, file: BinaryIO, progress: Progress) ->
 
 
 def write_ndjson(generation: Generation, file: BinaryIO, progress: Progress) -> None:
-    """A Feature a line."""
+    """Writes one Feature per line."""
     _write_rows(generation, file, progress, between=b"\n", after=b"\n")
 
 

@@ -45,9 +45,9 @@ SECTIONS = (FEATURES, OFFSETS, IDS, SLOTS, KEYS, POINTS, BOXES, POWER, UPDATED, 
 
 ALIGNMENT = 64
 ID_BYTES = 16
-# What updated.bin says of a place whose provider does not tell.
+# The value in updated.bin for a place whose provider gives no time.
 NEVER = -(2**63)
-# Words of a place that are kept, and characters of each: what is beyond these nobody types.
+# How many words of a place are kept, and how many characters of each: nobody types more.
 MOST_WORDS, LONGEST_WORD = 32, 32
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -88,7 +88,7 @@ class SnapshotNotWritten(TransientError):
 
 
 class UnusablePlace(TerminalError):
-    """A place that no snapshot can hold: no position on Earth, or an id that another place has."""
+    """A place that no snapshot can hold: it has no position on Earth, or another place has its id."""
 
     slug = "unusable-place"
 
@@ -117,7 +117,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListsLayout(msgspec.Struct, frozen=True):
-    """Where the parts of a file of lists lie, from the three numbers of its header, which the first 64 bytes hold.
+    """Where the parts of a file of lists lie, computed from the three numbers in its header, the first 64 bytes.
 
     Each value has its text at texts[texts_at[v] : texts_at[v + 1]], in UTF-8 and ascending by its bytes, and its rows,
     ascending, at rows[rows_at[v] : rows_at[v + 1]].
@@ -129,12 +129,12 @@ class ListsLayout(msgspec.Struct, frozen=True):
 
     @property
     def texts_at(self) -> int:
-        """As u64[values + 1]."""
+        """Where `texts_at` begins: u64[values + 1]."""
         return ALIGNMENT
 
     @property
     def rows_at(self) -> int:
-        """As u64[values + 1]."""
+        """Where `rows_at` begins: u64[values + 1]."""
         return self.texts_at + aligned(8 * (self.values + 1))
 
     @property
@@ -143,7 +143,7 @@ class ListsLayout(msgspec.Struct, frozen=True):
 
     @property
     def first_row(self) -> int:
-        """As u32[rows]."""
+        """Where the rows begin: u32[rows]."""
         return self.texts + aligned(self.text_bytes)
 
     @property
@@ -152,12 +152,12 @@ class ListsLayout(msgspec.Struct, frozen=True):
 
 
 def aligned(size: int) -> int:
-    """Where the next part begins."""
+    """Rounds a size up to where the next part begins."""
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def slots_for(count: int) -> int:
-    """Home slots for so many ids: a power of two, at most half of them taken."""
+    """The number of home slots for `count` ids: a power of two, at most half of them taken."""
     return 1 << (2 * count - 1).bit_length() if count else 0
 
 
@@ -166,18 +166,18 @@ class _Version(msgspec.Struct):
 
 
 def generation_name(now: datetime, sections: tuple[Section, ...], attribution: tuple[str, ...]) -> str:
-    """A name that says when, to the second, and what: the content."""
+    """A name from the time, to the second, and a hash of the content."""
     content = xxh3_64_hexdigest(msgspec.json.encode((sections, attribution)))
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{content[:8]}"
 
 
 def microseconds(moment: datetime) -> int:
-    """As updated.bin has it."""
+    """Microseconds since 1970, as in updated.bin."""
     return (moment.astimezone(UTC) - _EPOCH) // _MICROSECOND
 
 
 def second_of(name: str) -> str:
-    """When a generation was made; sorts by time."""
+    """The second in which a generation was made, as text that sorts by time."""
     return name.partition("-")[0]
 
 

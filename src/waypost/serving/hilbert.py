@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 Cells = NDArray[np.int64]
 
-# 2^24 cells around the equator are 2.4 m each: finer than that, neighbours may as well be sorted by id.
+# 2^24 cells around the equator are 2.4 m each: below that, neighbours may as well be sorted by id.
 ORDER = 24
-# Beyond it the map ends; the cells at its edge stand for all that lies there.
+# The latitude at which the map ends; the cells at its edge also hold everything beyond.
 EDGE = 85.0511287798066
 _CELLS = 1 << ORDER
 
@@ -30,7 +30,7 @@ def columns(lon: NDArray[np.float64]) -> Cells:
 
 def lines(lat: NDArray[np.float64]) -> Cells:
     """The cell of each latitude, southwards."""
-    # One by one: a vector's sine may differ in its last bit with the length of the vector, and rows with it.
+    # One by one: the last bit of a vectorised sine may depend on the vector's length, and the rows' order on that bit.
     return _within(np.array([_south(each) for each in np.clip(lat, -EDGE, EDGE).tolist()], dtype=np.float64))
 
 
@@ -54,7 +54,7 @@ def numbers(x: Cells, y: Cells, order: int) -> NDArray[np.uint64]:
 
 
 def _turn(x: Cells, y: Cells, right: Cells, lower: Cells) -> tuple[Cells, Cells]:
-    """Each quadrant holds the same curve, turned so that its ends meet its neighbours'."""
+    """Turns cells with their quadrant: each holds the same curve, turned so that its ends meet its neighbours'."""
     mirror = (lower == 0) & (right == 1)
     x, y = np.where(mirror, ~x, x), np.where(mirror, ~y, y)
     swap = lower == 0

@@ -1,4 +1,4 @@
-"""What stands on a shelf, and what one generation on it is made of."""
+"""Lists the generations on a shelf, and describes one of them."""
 
 from datetime import datetime
 from itertools import takewhile
@@ -18,7 +18,7 @@ class NoOlderGeneration(NotFound):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """A generation on the shelf; of one whose manifest cannot be read, the name and the `problem` alone."""
+    """A generation on the shelf; if its manifest cannot be read, only the name and the `problem`."""
 
     generation: str
     current: bool
@@ -29,7 +29,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Described(msgspec.Struct, frozen=True, kw_only=True):
-    """`size` is what all files take, in bytes; each with its own is in the manifest."""
+    """`size` is that of all files together, in bytes; the manifest has the size of each."""
 
     path: str
     current: bool
@@ -38,7 +38,7 @@ class Described(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_generations(shelf: Shelf) -> list[Standing]:
-    """Oldest first."""
+    """All generations on the shelf, oldest first."""
     current = _current(shelf)
     return [_standing(path, is_current=path == current) for path in shelf.generations()]
 
@@ -50,7 +50,7 @@ def describe(shelf: Shelf, name: str | None) -> Described:
 
 
 def before_current(shelf: Shelf) -> Path:
-    """The youngest of the generations that are older than the current one."""
+    """The newest generation that is older than the current one."""
     current = shelf.find()
     older = list(takewhile(lambda path: path != current, shelf.generations()))
     if not older:
@@ -80,7 +80,7 @@ def _size(path: Path, manifest: Manifest) -> int:
 
 
 def _current(shelf: Shelf) -> Path | None:
-    """A damaged CURRENT names none, and must not hide what there is."""
+    """The current generation; None if CURRENT is damaged, which must not hide the generations there are."""
     try:
         return shelf.current()
     except SnapshotBroken:

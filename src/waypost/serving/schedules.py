@@ -1,4 +1,4 @@
-"""Snapshots by the clock."""
+"""Snapshots on a schedule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SNAPSHOT = "snapshot"
 
 @dataclass(frozen=True)
 class SnapshotSchedule:
-    """A chore: after a time away only the latest is due."""
+    """Builds snapshots as a chore: after downtime only the latest one is due."""
 
     what: ClassVar[str] = SNAPSHOT
     scope: ClassVar[str | None] = None

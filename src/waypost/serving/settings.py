@@ -1,4 +1,4 @@
-"""What can be configured about snapshots."""
+"""The settings for snapshots."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Where generations stand: which one is current, how one gets there and is taken away, and the one in service."""
+"""Where generations are kept: which one is current, how one is published and removed, and the one in service."""
 
 import os
 import shutil
@@ -26,18 +26,18 @@ from waypost.serving.format import (
 from waypost.serving.reading.reader import Generation
 
 CURRENT = "CURRENT"
-# Readers look for a new generation about once a second; who pages through an old one has this long to end.
+# Readers look for a new generation about once a second; a client paging through an old one has this long to finish.
 GRACE_SECONDS = 60.0
-# Open beside the one in service, for those who page through what it was before.
+# How many stay open besides the one in service, for clients that page through earlier ones.
 _MOST_KEPT = 2
 _LOCK = ".lock"
 _BUILDING = ".building-"
-# Locked by the process that works in a folder, so that others see whether it lives.
+# Locked by the process that works in a folder, so that others see whether it is alive.
 ALIVE = "lock"
 
 
 class UnknownGeneration(NotFound):
-    """No generation of this name stands in the folder of snapshots."""
+    """The folder of snapshots has no generation of this name."""
 
     slug = "unknown-generation"
 
@@ -79,12 +79,12 @@ class Shelf:
         return known[name]
 
     def changing(self) -> AbstractContextManager[None]:
-        """Held by whoever gives or takes away names on the shelf; readers do not need it."""
+        """A lock for processes that add or remove names on the shelf; readers do not need it."""
         return locked(self.folder / _LOCK)
 
     @contextmanager
     def workplace(self) -> Iterator[Path]:
-        """A new folder to build in, gone at the end unless it was published; those of dead builders go first."""
+        """A new folder to build in, removed at the end unless it was published; those of dead builders go first."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with self.changing():
             self._clear_up()
@@ -104,7 +104,7 @@ class Shelf:
             self._put(built, self.folder / name)
 
     def use(self, name: str) -> None:
-        """Makes a generation that stands here the current one, if it opens."""
+        """Makes a generation on this shelf the current one, if it opens."""
         path = self.find(name)
         with self.changing():
             Generation.open(path).close()
@@ -112,9 +112,9 @@ class Shelf:
                 pass
 
     def prune(self, keep: int, grace: float = GRACE_SECONDS) -> list[Path]:
-        """Takes away all but the newest generations, the current one and those that were so a moment ago; says which.
+        """Removes all but the newest generations, the current one and those current a moment ago; returns the removed.
 
-        Pass no grace only where nobody reads.
+        Pass a grace of 0 only where nothing reads.
         """
         if not self.folder.is_dir():
             return []
@@ -132,10 +132,10 @@ class Shelf:
 
     @contextmanager
     def _pointing_to(self, name: str) -> Iterator[None]:
-        """Makes a generation current once the body has put it there."""
+        """Makes a generation current once the body has put it on the shelf."""
         pointer = self.folder / f"{CURRENT}.tmp"
         try:
-            # Before the generation has its name: what needs space on the disk comes first.
+            # Written before the generation gets its name: what needs disk space comes first.
             write_file(pointer, [name.encode() + b"\n"])
             yield
             # The folder's time says until when a generation was in service; nothing in it changes.
@@ -155,13 +155,13 @@ class Shelf:
         sync_folder(self.folder)
 
     def _take_away(self, generation: Path) -> None:
-        """By another name first, so that a crash half-way leaves rubbish and not half a generation."""
+        """Removes a generation; renames it first, so that a crash half-way leaves rubbish and not half a generation."""
         rubbish = self.folder / f"{_BUILDING}{new_id().hex}"
         generation.rename(rubbish)
         shutil.rmtree(rubbish, ignore_errors=True)
 
     def _clear_up(self) -> None:
-        """A workplace whose lock is free, or that has none, has lost its builder: locks are made under `changing`."""
+        """Removes workplaces of dead builders: those whose lock is free or missing, as it is made under `changing`."""
         for path in self.folder.glob(f"{_BUILDING}*"):
             try:
                 with (path / ALIVE).open("r+b") as alive:
@@ -173,7 +173,7 @@ class Shelf:
 
 
 def _made_at(generation: Path) -> tuple[str, float, str]:
-    """A name knows the second; which of two of the same second came first is in their manifests."""
+    """A sort key by time: names have only seconds, and the manifests tell which of the same second came first."""
     moment = 0.0
     with suppress(SnapshotBroken, SnapshotTooNew):
         moment = read_manifest(generation).created_at.timestamp()
@@ -181,13 +181,13 @@ def _made_at(generation: Path) -> tuple[str, float, str]:
 
 
 class LiveGeneration:
-    """The generation in service, exchanged between two answers when another one becomes current."""
+    """The generation in service, replaced between two answers when another one becomes current."""
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
         self._generation: Generation | None = None
         self._kept: deque[Generation] = deque(maxlen=_MOST_KEPT)
-        # Those kept, and those that somebody is just asking.
+        # Those kept, and those still being read.
         self._open: WeakValueDictionary[str, Generation] = WeakValueDictionary()
         self._opening = Lock()
 
@@ -198,14 +198,14 @@ class LiveGeneration:
     @property
     def generation(self) -> Generation:
         if self._generation is None:
-            # Told to clients, who have no business with our folders.
+            # Without the folder: clients see this message.
             raise NoSnapshot
         return self._generation
 
     def refresh(self) -> bool:
-        """Whether another generation is in service now. When it cannot be opened the old one stays and this raises.
+        """Whether another generation is in service now. If it cannot be opened, the old one stays and this raises.
 
-        The old one is let go of and not closed: an answer may still be on its way out of it.
+        The old one is released and not closed: an answer from it may still be on its way out.
         """
         self._let_go()
         path = self._shelf.current()
@@ -219,15 +219,15 @@ class LiveGeneration:
         return True
 
     def kept(self, name: str) -> Generation | None:
-        """The generation of this name, if it is open: in service now, or until lately, or asked for lately."""
+        """The generation of this name, if it is open: in service now, in service recently, or asked for recently."""
         if self._generation is not None and self._generation.name == name:
             return self._generation
         return self._open.get(name)
 
     def keep(self, name: str) -> Generation | None:
-        """Opens a generation that still stands here, for those who page through it; nothing where it is gone.
+        """Opens a generation that is still on the shelf, for clients that page through it; None if it is gone.
 
-        It is found as long as the caller has it, however many others are asked for meanwhile.
+        It is found for as long as the caller holds it, however many others are asked for meanwhile.
         """
         with self._opening, suppress(UnknownGeneration, SnapshotBroken, SnapshotTooNew):
             if (found := self.kept(name)) is not None:
@@ -242,7 +242,7 @@ class LiveGeneration:
         self._kept.append(generation)
 
     def _let_go(self) -> None:
-        """Of what was taken away: as long as it is open, its bytes stay on the disk."""
+        """Releases generations that were removed: their bytes stay on the disk for as long as they are open."""
         for generation in tuple(self._kept):
             if not generation.path.exists():
                 with suppress(ValueError):

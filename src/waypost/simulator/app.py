@@ -31,7 +31,7 @@ def make_app(
     changes: ProviderChanges | None = None,
     journal: Journal | None = None,
 ) -> ProviderFront:
-    """An app over this provider. With a key, every question needs it; without one, everybody may ask."""
+    """An app over this provider. With a key, every request needs it; without one, anyone may ask."""
     conduct, journal = replace(conduct or Conduct(), key=key), journal or Journal()
     door = _Door(provider, conduct.truncate)
     control = Control(provider, changes or ProviderChanges(provider, seed=0), journal)

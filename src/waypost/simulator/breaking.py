@@ -21,7 +21,7 @@ _PAGE = b"<!doctype html><title>Maintenance</title><p>We will be back soon.</p>"
 
 @dataclass
 class WholeAnswer:
-    """What the provider would have said."""
+    """Collects the answer that the provider would have given."""
 
     start: Message = field(default_factory=dict)
     body: bytes = b""
@@ -34,7 +34,7 @@ class WholeAnswer:
 
 
 async def break_answer(fault: str, chance: float, app: ASGIApp, scope: Scope, receive: Receive, wire: Wire) -> None:
-    """The chance, from 0 to below 1, decides between the ways in which a fault can show itself."""
+    """Answers with a fault. `chance`, from 0 to below 1, decides between the ways in which a fault can show itself."""
     if plain := _PLAIN_FAULTS.get(fault):
         await plain(scope, receive, wire.send)
         return
@@ -65,7 +65,7 @@ async def _drip(answer: WholeAnswer, wire: Wire) -> None:
 
 
 async def _send_garbage(answer: WholeAnswer, wire: Wire, *, is_page: bool) -> None:
-    """All that was promised arrives, and means nothing."""
+    """Sends as many bytes as the headers promise, but none that mean anything."""
     content = _PAGE if is_page else answer.body[: len(answer.body) // 2]
     kept = [(name, value) for name, value in answer.start["headers"] if name != b"content-length"]
     await wire.send({**answer.start, "headers": [*kept, (b"content-length", b"%d" % len(content))]})

@@ -1,4 +1,4 @@
-"""Who asks how often, and who is told to wait or to go away."""
+"""How often each caller asks, and which callers are told to wait or to go away."""
 
 import math
 from collections import deque
@@ -17,7 +17,7 @@ class CallerRefusal:
 
 
 class Callers:
-    """A limit is a bucket a caller: it holds the limit's count, fills up evenly within its period, and starts full."""
+    """A limit is one bucket per caller: it holds the limit's count, refills evenly over its period, and starts full."""
 
     def __init__(self, limits: tuple[Limit, ...], ban_after: int | None) -> None:
         self._limits = limits
@@ -27,7 +27,7 @@ class Callers:
         self.banned: set[str] = set()
 
     def refuse(self, caller: str, now: float) -> CallerRefusal | None:
-        """Counts a request of this caller; what it is told instead of an answer."""
+        """Counts a request by this caller; returns what it is told instead of an answer, or None."""
         if self._is_banned(caller, now):
             return CallerRefusal(403, "REQUEST FAILED: this key has been banned for asking too much")
         buckets = self._buckets.setdefault(caller, [_Bucket(limit, now) for limit in self._limits])
@@ -39,7 +39,7 @@ class Callers:
         return None
 
     def _is_banned(self, caller: str, now: float) -> bool:
-        """For good, after more than so many requests within a minute, also refused ones."""
+        """Whether the caller is banned: for good, after too many requests within a minute, refused ones included."""
         if self._ban_after is None or caller in self.banned:
             return caller in self.banned
         lately = self._lately.setdefault(caller, deque())
@@ -59,7 +59,7 @@ class _Bucket:
         self._at = now
 
     def wait(self, now: float) -> float:
-        """Seconds until there is a turn; 0 when there is one."""
+        """Seconds until a request may be made; 0 when one may be made now."""
         self._level = min(self._limit.count, self._level + (now - self._at) * self._limit.rate)
         self._at = now
         return max(0.0, 1 - self._level) / self._limit.rate

@@ -1,4 +1,4 @@
-"""Places that are edited, deleted and added while the provider is asked: drawn by seed, to be repeated."""
+"""Edits, deletes and adds places while the provider is asked: drawn from a seed, so that they can be repeated."""
 
 import asyncio
 import re
@@ -14,10 +14,10 @@ from waypost.simulator.patches import Birth, Patch
 from waypost.simulator.provider import Provider
 from waypost.simulator.rendering import uuid_of
 
-# Beyond the numbers of all places and shared sites.
+# Above the numbers of all places and shared sites.
 _CHANGES_FROM = 1 << 41
 _TICK_SECONDS = 0.05
-# Time lost to a busy machine is not made up for: changes that take longer than they should would pile up for ever.
+# Time lost on a busy machine is not made up for: changes that take too long would pile up for ever.
 _MOST_SECONDS = 0.2
 _THROWS = 16
 _STATUSES = (50, 0, 75, 100, 150, 30)
@@ -30,7 +30,7 @@ _EDITED = re.compile(r" \(\d+\)$")
 
 @dataclass(frozen=True)
 class Rates:
-    """Changes a second."""
+    """How many changes are made per second."""
 
     edits: float = 0.0
     deletions: float = 0.0
@@ -39,7 +39,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Made:
-    """Changes so far."""
+    """How many changes were made so far."""
 
     edits: int = 0
     deletions: int = 0
@@ -47,7 +47,7 @@ class Made:
 
 
 class ProviderChanges:
-    """One thread makes them all. The clock tells seconds since 1970."""
+    """Changes a provider's places, all in one thread. The clock tells seconds since 1970."""
 
     def __init__(
         self, provider: Provider, seed: int, rates: Rates | None = None, *, clock: Callable[[], float] = time.time
@@ -60,7 +60,7 @@ class ProviderChanges:
         self._number = 0
 
     async def run(self) -> None:
-        """Until cancelled, as many as the rates say; a part of a change waits for the rest of it."""
+        """Makes changes at the given rates until cancelled; a fraction of a change is carried over."""
         due, before = Rates(), time.monotonic()
         while True:
             await asyncio.sleep(_TICK_SECONDS)
@@ -74,7 +74,7 @@ class ProviderChanges:
             self.make(int(due.edits), int(due.deletions), int(due.additions))
 
     def make(self, edits: int = 0, deletions: int = 0, additions: int = 0) -> None:
-        """Right now."""
+        """Makes this many changes now."""
         for _ in range(additions):
             self._add()
         self._edit(edits)
@@ -82,7 +82,7 @@ class ProviderChanges:
             self._delete()
 
     def _draw(self) -> tuple[int, Dice] | None:
-        """The next change: some place that is published, each as likely as the others, and the dice for the rest."""
+        """Draws a published place, all equally likely, and the dice for the rest of the change; None without places."""
         self._number += 1
         dice = Dice(self._seed, np.array([_CHANGES_FROM + self._number]))
         published = self._provider.columns.published
@@ -94,7 +94,7 @@ class ProviderChanges:
         return (int(rows[dice.below("row", len(rows))[0]]), dice) if len(rows) else None
 
     def _edit(self, count: int) -> None:
-        """Their records are made together, which costs little more than making one."""
+        """Edits `count` places; their records are made together, which costs little more than making one."""
         drawn = [(change, self._number) for _ in range(count) if (change := self._draw())]
         records = self._provider.records([row for (row, _), _ in drawn]) if drawn else {}
         for (row, dice), number in drawn:
@@ -118,12 +118,12 @@ class ProviderChanges:
             self.made = replace(self.made, additions=self.made.additions + 1)
 
     def _minute(self) -> int:
-        """Now, rounded as the provider does: to the nearest minute, which may be the next one."""
+        """The current time, rounded as the provider does: to the nearest minute, which may be the next one."""
         return int(self._clock() + 30) // 60
 
 
 def edit(record: dict[str, Any], number: int, dice: Dice) -> dict[str, Any]:
-    """Which field of the patch changes, and to what: another name, status, price, power or position."""
+    """The field of the patch that changes, with its new value: a name, status, price, power or position."""
     address = record.get("AddressInfo")
     address = address if isinstance(address, dict) else {}
     match int(dice.below("field", 5)[0]):
@@ -157,6 +157,6 @@ def _moved(address: dict[str, Any], dice: Dice) -> tuple[float, float] | None:
 
 
 def _step(degrees: float, dice: Dice, name: str) -> float:
-    """Always towards zero, so that no place falls off the map."""
+    """Moves a coordinate a little, always towards zero, so that no place falls off the map."""
     step = _SMALLEST_STEP + float(dice.unit(name)[0]) * _LARGEST_STEP
     return round(degrees - step if degrees > 0 else degrees + step, 6)

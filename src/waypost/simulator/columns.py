@@ -1,4 +1,4 @@
-"""What filters need to know about every record, as arrays: a slim index beside the records' bytes."""
+"""The fields of every record that filters need, as arrays: a slim index beside the records' bytes."""
 
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ class PlaceColumns:
     statuses: NDArray[np.int64]
     providers: NDArray[np.int64]
     open_data: NDArray[np.bool_]
-    # What is not published is never answered.
+    # Places that are not published are in no answer.
     published: NDArray[np.bool_]
     plug_rows: NDArray[np.int64]
     plug_kinds: NDArray[np.int64]
@@ -34,14 +34,14 @@ class PlaceColumns:
 
 
 class GrowingColumns:
-    """Columns with room at their ends: a place is added without copying the others, most times."""
+    """Columns with room at their ends: most times a place is added without copying the others."""
 
     def __init__(self, columns: PlaceColumns) -> None:
         self.now = columns
         self._stores = {field.name: getattr(columns, field.name) for field in fields(PlaceColumns)}
 
     def append(self, more: PlaceColumns) -> None:
-        """Whoever still reads the columns from before sees them as they were."""
+        """Adds rows; a thread that still reads the earlier columns sees them unchanged."""
         grown = {}
         for name, store in self._stores.items():
             old, new = getattr(self.now, name), getattr(more, name)
@@ -55,7 +55,7 @@ class GrowingColumns:
 
 
 def country_number(code: str) -> int:
-    """Two letters as one number; 0 for what is no country code."""
+    """Two letters as one number; 0 if they are not a country code."""
     if len(code) != 2 or not code.isascii() or not code.isalpha():  # noqa: PLR2004 - alpha-2 codes have two letters
         return 0
     first, second = code.upper().encode()
@@ -63,7 +63,7 @@ def country_number(code: str) -> int:
 
 
 def microseconds(text: str) -> int | None:
-    """A time as the columns have it; without an offset it is taken as UTC, as the provider does."""
+    """A time as in the columns, or None; without an offset it is taken as UTC, as the provider does."""
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:

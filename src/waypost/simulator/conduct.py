@@ -1,4 +1,4 @@
-"""How the provider treats those who ask."""
+"""How the provider treats its callers."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from waypost.simulator.faults import Faults
 
 @dataclass(frozen=True)
 class Conduct:
-    """Without anything it is a good one: whoever asks is answered, at once and fully."""
+    """By default the provider behaves well: every caller is answered, at once and fully."""
 
     key: str | None = None
     limits: tuple[Limit, ...] = ()

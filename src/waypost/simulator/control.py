@@ -1,4 +1,4 @@
-"""For those who run the provider: what it saw, what it has, and how much of that changes. All of it is below /-/."""
+"""Routes below /-/ for the person who runs the provider: what it saw, what it has, and how fast that changes."""
 
 import asyncio
 import base64
@@ -24,7 +24,7 @@ Rate = Annotated[float, msgspec.Meta(ge=0, le=100_000)]
 
 
 class WantedRates(msgspec.Struct, forbid_unknown_fields=True):
-    """Rates to be set, in changes a second; what is not named stays as it is."""
+    """Rates to set, in changes per second; rates that are not named stay as they are."""
 
     edits: Rate | None = None
     deletions: Rate | None = None
@@ -54,8 +54,8 @@ class Control:
         return _json(ProviderState(len(self._provider), changes.rates, changes.made, self._journal.seen()))
 
     async def change(self, request: Request) -> Response:
-        """From its answer on nothing changes at another rate."""
-        # No form of a web page that happens to be open on this machine can send this type.
+        """Sets the rates; once this is answered, no change is made at an earlier rate."""
+        # A form on some web page that is open on this machine cannot send this type.
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return PlainTextResponse("send it as application/json\n", 415)
         try:
@@ -70,7 +70,7 @@ class Control:
         return StreamingResponse(self._lines(), media_type="application/x-ndjson")
 
     async def _lines(self) -> AsyncIterator[bytes]:
-        """Each record as it is when its turn comes."""
+        """Yields each published record as it is when its turn comes."""
         begin = 0
         while begin < len(self._provider.columns.ids):
             end = begin + _ROWS_AT_ONCE
@@ -95,7 +95,7 @@ def _json(document: object) -> Response:
 
 
 def _policy(page: str) -> str:
-    """The page may do what it does, and nothing that it might be talked into."""
+    """A content security policy that allows the page's own script and style, and nothing injected."""
     script, style = (
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         for text in (_between("script", page), _between("style", page))

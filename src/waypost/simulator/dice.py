@@ -1,4 +1,4 @@
-"""Draws that depend on a seed, a number and a name alone, so that each place is the same whatever is made around it."""
+"""Draws that depend only on a seed, a number and a name, so that each place is the same whatever is made around it."""
 
 import zlib
 
@@ -21,7 +21,7 @@ def scramble(numbers: Ints | Words) -> Words:
 
 
 class Dice:
-    """One die for each number; every name is another throw, so a new field moves none of the old ones."""
+    """One die for each number; every name is a separate throw, so a new field changes none of the old ones."""
 
     def __init__(self, seed: int, numbers: Ints) -> None:
         self._own = scramble(scramble(numbers) ^ np.uint64(seed % 2**64))
@@ -30,16 +30,16 @@ class Dice:
         return scramble(self._own ^ np.uint64(zlib.crc32(name.encode()) << 16))
 
     def unit(self, name: str) -> Floats:
-        """At least 0 and below 1."""
+        """Numbers from 0 to below 1."""
         return (self.bits(name) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def below(self, name: str, bound: int | Ints) -> Ints:
-        """A whole number from 0 to below the bound (itself below 2**31)."""
+        """Whole numbers from 0 to below the bound (itself below 2**31)."""
         bounds = np.asarray(bound, dtype=np.uint64)
         return (((self.bits(name) >> np.uint64(32)) * bounds) >> np.uint64(32)).astype(np.int64)
 
     def choose(self, name: str, weights: Floats | tuple[float, ...]) -> Ints:
-        """An index, each as likely as its weight."""
+        """Indexes, each as likely as its weight."""
         steps = np.cumsum(np.asarray(weights, dtype=np.float64))
         found: Ints = np.searchsorted(steps, self.unit(name) * steps[-1], side="right").clip(max=len(steps) - 1)
         return found

@@ -16,14 +16,14 @@ FAULTS = {
     "slow": "the answer begins after a second, and drips for another one",
     "cut": "the connection is closed before the answer, or amid its headers",
     "half": "half of the answer, though its Content-Length promises all of it; then the connection is closed",
-    "garbage": "status 200 and a body that is no JSON: half of the answer, or a page for people",
+    "garbage": "status 200 and a body that is not JSON: half of the answer, or a page for people",
 }
 _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class Faults:
-    """Faults with the share of requests that each of them meets, and those that certain requests meet for sure."""
+    """The share of requests that each fault hits, and faults that certain requests meet for sure."""
 
     shares: dict[str, float] = field(default_factory=dict)
     seed: int = 0
@@ -31,7 +31,7 @@ class Faults:
     placed: Mapping[int, str] = field(default_factory=dict)
 
     def draw(self, number: int) -> str | None:
-        """What goes wrong with the request of this number."""
+        """The fault that the request with this number meets, if any."""
         if number in self.placed or not self.shares:
             return self.placed.get(number)
         left = throw(self.seed, number, "fault")
@@ -43,12 +43,12 @@ class Faults:
 
 
 def throw(seed: int, number: int, name: str) -> float:
-    """At least 0 and below 1; the same for the same seed, number and name."""
+    """A number from 0 to below 1; the same for the same seed, number and name."""
     return float(Dice(seed, np.array([number])).unit(name)[0])
 
 
 def parse_faults(text: str) -> dict[str, float]:
-    """Shares from `429=0.05,500=0.02`."""
+    """Reads shares from a text such as `429=0.05,500=0.02`."""
     shares: dict[str, float] = {}
     for part in text.split(","):
         name, _, share = (word.strip() for word in part.partition("="))
@@ -62,7 +62,7 @@ def parse_faults(text: str) -> dict[str, float]:
 
 
 def parse_placed(text: str) -> dict[int, str]:
-    """Faults by the number of their request, from `12=429,30=cut`."""
+    """Reads faults by the number of their request from a text such as `12=429,30=cut`."""
     placed: dict[int, str] = {}
     for part in text.split(","):
         number, _, name = (word.strip() for word in part.partition("="))

@@ -1,4 +1,4 @@
-"""Fields of invented records, written as JSON beforehand: a record is mostly put together from such pieces."""
+"""Fields of invented records, written as JSON beforehand: a record is mostly assembled from such pieces."""
 
 from collections.abc import Iterable, Sequence
 from itertools import product, repeat
@@ -25,12 +25,12 @@ _COSTS = (None, None, None, "", "Free", "0.39/kWh", "0.55/kWh", "Parking fees ap
 _ACCESS = (None, None, "", "", "24 hours daily", "Opening hours of the building", "Customers only")
 _NOTES = (None, None, None, "", "", "Behind the barrier, ask at reception.", "Two bays, marked green.")
 _BLANKS = (None, None, None, "", "")
-# After so many, everything that depends on a number's remainders by 4, 100, 5, 3 and 7 comes again.
+# After this many, everything that depends on a number's remainders by 4, 100, 5, 3 and 7 repeats.
 _CONTACTS = 2100
 
 
 class Pen:
-    """Writes fields, each with a comma before it; in some forms a null or an object is nothing at all."""
+    """Writes fields, each with a comma before it; some forms leave out nulls or objects."""
 
     def __init__(self, form: Form) -> None:
         self._form = form
@@ -44,14 +44,14 @@ class Pen:
         return table([self.field(name, value) for value in values])
 
     def entry(self, name: str, value: Entry | None) -> bytes:
-        """What a reference list has under the id that stands beside it."""
+        """Writes the reference entry that the id beside it stands for."""
         if self._form.compact:
             return b""
         return self.field(name, value if self._form.verbose else without_nulls(value))
 
 
 class Fields:
-    """All pieces of one form, by the numbers that are drawn for a place."""
+    """All pieces of one form, indexed by the numbers that are drawn for a place."""
 
     def __init__(self, form: Form, reference: Reference) -> None:
         pen = self._pen = Pen(form)
@@ -76,12 +76,12 @@ class Fields:
         end = pen.field("PercentageSimilarity", None) + b"}"
         self.published = table([each + end for each in self.published])
         self._write_addresses(pen)
-        # By plug, quantity, and whether its plate was read, its status is known, and its power is known.
+        # By plug, quantity, and whether its plate was read, its status is known and its power is known.
         kinds = product(ALL_PLUGS, QUANTITIES, (False, True), (False, True), (False, True))
         self.plugs = table([*(self._plug(*kind) for kind in kinds), b""])
 
     def _entered(self, name: str, object_name: str, list_name: str) -> tuple[Table, Table]:
-        """Ids, and the objects that they stand for, each under the id; the last one is for none."""
+        """Tables of ids and of the objects they stand for, both indexed by id; the last entry is for none."""
         entries = self._lists[list_name]
         numbers = [*range(max(entries) + 1), None]
         return (
@@ -101,7 +101,7 @@ class Fields:
         self.titles = pen.each("Title", _titles())
         lines = [pen.field("AddressLine1", line).partition(b"#") for line in _address_lines()]
         self.before_house, self.after_house = table([line[0] for line in lines]), table([line[2] for line in lines])
-        # By operator; the first ones are nobody in particular, and the last one is none.
+        # By operator; the first ones are no real operators, and the last one stands for none.
         websites = [*repeat("", FIRST_OPERATOR), *map(website, OPERATORS), ""]
         end = b"".join(
             (pen.field("Distance", None), pen.field("DistanceUnit", 0), pen.field("GeneralComments", None), b"}")
@@ -125,7 +125,7 @@ class Fields:
         )
 
     def _plug(self, plug: Plug, quantity: int | None, *facts: bool) -> bytes:
-        """The rest of a connection after its own id."""
+        """The rest of a connection, after its own id."""
         # Electrical facts are missing together, when nobody read the plate.
         is_known, has_status, has_power = facts
         field, entry, lists = self._pen.field, self._pen.entry, self._lists
@@ -164,7 +164,7 @@ def _titles() -> list[str]:
 
 
 def _address_lines() -> list[str]:
-    """With a # for the house's number."""
+    """Address lines of all countries, with # for the house number."""
     return [
         MANNERS[country.manner].address.format(street=street, number="#")
         for country in COUNTRIES

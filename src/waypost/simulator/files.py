@@ -1,7 +1,8 @@
-"""Records from a file, one a line, served as they are: a provider has odd records too, and importers must cope.
+"""Records from a file, one a line, served as they are: real providers have odd records too, and importers must cope.
 
-A line is refused only when it would break the protocol itself: no JSON object, no whole number as its ID, an ID twice.
-As with the real provider, records that are not published are never answered, so they are left out here.
+A line is refused only when it would break the protocol itself: it is not a JSON object, its ID is not a whole number,
+or its ID is there twice. As with the real provider, records that are not published are never served, so they are left
+out here.
 """
 
 import gzip
@@ -21,7 +22,7 @@ from waypost.simulator.query import WHOLE, Form
 from waypost.simulator.shapes import shape
 
 _GZIP_MAGIC = b"\x1f\x8b"
-# Imported and published, submitted and published, or silent about it.
+# Imported and published, submitted and published, or not stated.
 _PUBLISHED = (100, 200, None)
 
 
@@ -67,7 +68,7 @@ def load(path: Path) -> Provider:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers, without the empty ones."""
+    """Yields the lines that are not empty, with their numbers."""
     try:
         with path.open("rb") as plain:
             packed = plain.peek(2)[:2] == _GZIP_MAGIC

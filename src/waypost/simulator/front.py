@@ -1,4 +1,4 @@
-"""Stands before the routes: what a provider does to requests, rather than with them."""
+"""In front of the routes: refuses, delays or breaks requests before they are answered."""
 
 import asyncio
 import hmac
@@ -21,7 +21,7 @@ _UNKNOWN_KEY = "REQUEST FAILED: you must specify a known API key, as the X-API-K
 
 
 class ProviderFront:
-    """Only what is below /v3/ is refused, delayed or broken; our own routes below /-/ are not even written down."""
+    """Only requests below /v3/ are refused, delayed or broken; those for our own routes below /-/ are not logged."""
 
     def __init__(self, app: ASGIApp, routes: list[BaseRoute], conduct: Conduct, journal: Journal) -> None:
         self.routes = routes

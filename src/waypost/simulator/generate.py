@@ -1,4 +1,4 @@
-"""Invented places: the same seed gives the same bytes, and fewer places are the first of more.
+"""Invented places: the same seed gives the same bytes, and asking for fewer places gives the first of them.
 
 Only the index is made at once. A record is rendered when it is first asked for, and kept while there is room, so that
 a million places start in a moment and fit into little memory.

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-# code, weight (how much of the world's charging it has here), manner of addresses, plugs; then its towns, largest
-# first, each as name/region/latitude/longitude. An empty region is what many records have.
+# code, weight (its share of the world's charging here), manner of addresses, plugs; then its towns, largest first, each
+# as name/region/latitude/longitude. Many records have an empty region.
 _TABLE = """
 DE 110 german type2: Berlin/Berlin/52.5200/13.4050|Hamburg/Hamburg/53.5511/9.9937|München/Bayern/48.1372/11.5756
   Köln/Nordrhein-Westfalen/50.9375/6.9603|Frankfurt am Main/Hessen/50.1109/8.6821

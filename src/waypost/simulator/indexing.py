@@ -1,6 +1,6 @@
-"""The slim index over records that somebody else wrote.
+"""The slim index over given records, such as those of a file.
 
-What a record lacks, or has in a wrong type, counts as absent.
+A field that a record lacks, or has in a wrong type, counts as absent.
 """
 
 import math
@@ -31,7 +31,7 @@ _PLUG_MENTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What filters need of one record."""
+    """The fields of one record that filters need."""
 
     number: int
     country: str
@@ -49,7 +49,7 @@ class Row:
 
 
 def whole(value: object) -> int:
-    """The value if it is a whole number that fits a column, else the number that stands for none."""
+    """The value if it is a whole number that fits a column, else NO_ID."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LARGEST_INT:
         return value
     return NO_ID
@@ -76,11 +76,11 @@ def row_of(record: dict[str, Any]) -> Row:
 
 
 class Mentions:
-    """Reference entries as records show them, in place of the built-in ones with the same ids."""
+    """Collects reference entries from records; they replace the built-in ones with the same ids."""
 
     def __init__(self) -> None:
         self._entries = {name: {entry["ID"]: entry for entry in entries} for name, entries in built_in().items()}
-        # These are invented for generated places, and a file's places know nothing of them.
+        # These are invented for generated places, and the places of a file do not use them.
         for invented in ("Operators", "DataProviders"):
             self._entries[invented].clear()
 

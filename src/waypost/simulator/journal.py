@@ -24,7 +24,7 @@ class LogUnusable(AskedWrongly):
 
 
 class LoggedRequest(msgspec.Struct):
-    """One request, as a line of the log has it."""
+    """One request, as in a line of the log."""
 
     number: int
     # Seconds since 1970, and on a clock that never steps.
@@ -34,7 +34,7 @@ class LoggedRequest(msgspec.Struct):
     method: str
     path: str
     query: str
-    # With itself, when it came.
+    # How many were in flight when it came, itself included.
     in_flight: int
     status: int | None = None
     fault: str | None = None
@@ -104,12 +104,12 @@ class Journal:
 
 
 def hash_of(key: str) -> str:
-    """Enough to tell keys apart."""
+    """A short hash, enough to tell keys apart."""
     return hashlib.sha256(key.encode()).hexdigest()[:12]
 
 
 def open_log(path: Path) -> BinaryIO:
-    """To append to; unbuffered, so that a line is in the file when its request has ended."""
+    """Opens a log to append to; unbuffered, so that a line is in the file when its request has ended."""
     try:
         return path.open("ab", buffering=0)
     except OSError as error:

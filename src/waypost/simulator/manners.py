@@ -1,4 +1,4 @@
-"""How streets, sites and postcodes are written in each part of the world: common words, and no brand."""
+"""How streets, sites and postcodes are written in each part of the world, in common words without brands."""
 
 from dataclasses import dataclass
 
@@ -203,7 +203,7 @@ MANNERS = {
     ),
 }
 
-# Where a country shares its manner with a neighbour and yet has postcodes of its own.
+# Countries that share their manner with a neighbour but have postcodes of their own.
 POSTCODES = {
     "AT": "####",
     "BE": "####",

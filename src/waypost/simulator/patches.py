@@ -1,4 +1,4 @@
-"""What was changed in a record since it was made. It is kept instead of the changed record, because it is small."""
+"""Changes to a record since it was made. They are kept instead of the changed record, because they are small."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -20,7 +20,7 @@ class Birth:
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """None stands for what was not changed. `minute` is the record's new DateLastStatusUpdate."""
+    """Fields that were not changed are None. `minute` is the record's new DateLastStatusUpdate."""
 
     minute: int
     birth: Birth | None = None
@@ -32,7 +32,7 @@ class Patch:
 
 
 def apply(patch: Patch, record: dict[str, Any], reference: Reference) -> None:
-    """A record of a file may lack what is to be changed; that part of the patch then does nothing."""
+    """Changes the record. One from a file may lack a field that is to change; that part of the patch does nothing."""
     if patch.birth:
         _bear(patch.birth, record)
     record["DateLastStatusUpdate"] = minute_text(patch.minute)
@@ -51,7 +51,7 @@ def apply(patch: Patch, record: dict[str, Any], reference: Reference) -> None:
 
 
 def minute_text(minute: int) -> str:
-    """As records have times: whole minutes."""
+    """A time as in records: whole minutes."""
     days, rest = divmod(minute, 24 * 60)
     return f"{date.fromordinal(_EPOCH + days).isoformat()}T{rest // 60:02}:{rest % 60:02}:00Z"
 

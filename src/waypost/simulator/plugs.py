@@ -17,7 +17,7 @@ class Plug:
     current: int
 
 
-# A row that stands twice is twice as likely.
+# A row that is listed twice is twice as likely.
 PLUGS = {
     "type2": (
         Plug(25, 2, 32, 400, 22.0, THREE_PHASE),

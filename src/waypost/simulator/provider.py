@@ -1,4 +1,4 @@
-"""What a provider has, and what happens to it."""
+"""A provider's records, and the changes to them."""
 
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ KEPT_BYTES = 256 * 2**20
 
 
 class Provider:
-    """Records with an index over them. Any number of threads may ask while one changes it."""
+    """Records with an index over them. Any number of threads may read while one makes changes."""
 
     def __init__(
         self, columns: PlaceColumns, origin: RecordOrigin, reference: Reference, *, room: int = KEPT_BYTES
@@ -38,7 +38,7 @@ class Provider:
         return self._growing.now
 
     def select(self, query: ProviderQuery) -> Ints:
-        """The rows that answer the question, in its order, cut at its limit."""
+        """The rows that match the query, in its order, up to its limit."""
         return Selection(self.columns, self.reference, query).rows()
 
     def kilometres(self, rows: Ints, near: Near) -> Floats:
@@ -48,15 +48,15 @@ class Provider:
         return self._stock.take(rows, form)
 
     def records(self, rows: list[int]) -> dict[int, dict[str, Any]]:
-        """Decoded, by their rows."""
+        """The decoded records, by their rows."""
         return dict(zip(rows, map(msgspec.json.decode, self.take(np.array(rows, dtype=np.int64))), strict=True))
 
     def patch_of(self, row: int) -> Patch | None:
         return self._stock.patch_of(row)
 
     def change(self, row: int, patch: Patch, record: dict[str, Any]) -> None:
-        """The record, as it was until now, is changed too."""
-        # The stock first and the index second: what is found by its new time has its new fields.
+        """Applies a patch to a place; `record`, as it was until now, is changed too."""
+        # The stock first and the index second: a record found by its new time has its new fields.
         self._stock.change(row, patch)
         apply(patch, record, self.reference)
         changed, columns = row_of(record), self.columns
@@ -65,7 +65,7 @@ class Provider:
         columns.modified[row] = changed.modified
 
     def copy(self, row: int, patch: Patch) -> None:
-        """A further place like this one; its id must be above all others."""
+        """Adds a place like this one; its id must be above all others."""
         added = len(self.columns.ids)
         self._stock.copy(row, patch)
         columns = columns_of([row_of(self.records([added])[added])], self.reference)

@@ -23,7 +23,7 @@ _OUTPUTS: dict[str, Output] = {"geojson": "geojson", "csv": "csv"}
 
 
 class Form(NamedTuple):
-    """How much of a record is shown: with objects beside their ids, and with fields that are null."""
+    """How much of a record is shown: whether without objects beside their ids, and whether with null fields."""
 
     compact: bool
     verbose: bool
@@ -99,7 +99,7 @@ class QueryParameters:
 
 
 def read_query(pairs: Iterable[tuple[str, str]]) -> ProviderQuery:
-    """The question in these parameters; `offset` and others that the provider does not know do nothing."""
+    """The query in these parameters; `offset` and others that the provider does not know do nothing."""
     given = QueryParameters(pairs)
     box, near = _box(given.text("boundingbox")), _near(given)
     limit = given.whole("maxresults")
@@ -132,7 +132,7 @@ def _unsorted(box: QueryBox | None, near: Near | None) -> Order:
 
 
 def _box(text: str) -> QueryBox | None:
-    """Two opposite corners, whichever they are."""
+    """A box from two opposite corners, in any order."""
     match = _BOX.fullmatch(text)
     if not match:
         return None

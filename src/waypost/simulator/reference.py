@@ -16,7 +16,7 @@ from waypost.simulator.manners import MANNERS
 Entry = dict[str, Any]
 Lists = dict[str, list[Entry]]
 
-# The provider's own numbers where they are well known; the other countries count on from 300.
+# The provider's own numbers where they are well known; other countries are numbered from 300.
 _WELL_KNOWN = """
 GB 1|US 2|IE 3|HK 4|AU 18|AT 19|BE 26|BR 36|CA 44|CN 50|DK 65|EE 74|FI 79|FR 80|DE 87|IT 112|JP 114|LT 131|LU 132
 MC 149|NL 159|NO 168|PL 179|PT 180|ES 210|SE 216|CH 217
@@ -43,7 +43,7 @@ OPERATORS = tuple(name for manner in MANNERS.values() for name in manner.operato
 
 @dataclass(frozen=True)
 class Reference:
-    """All lists by name, as `/v3/referencedata` answers them, and the country codes that are known."""
+    """All lists by name, as `/v3/referencedata` serves them, and the known country codes."""
 
     lists: Mapping[str, list[Entry]]
     country_codes: frozenset[str]
@@ -59,7 +59,7 @@ class Reference:
 
 
 def website(operator: str) -> str:
-    """An address that can never be somebody's."""
+    """An address that can never belong to anybody."""
     return f"https://{slug(operator)}.example/"
 
 

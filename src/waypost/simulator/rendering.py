@@ -1,6 +1,6 @@
 """Turns sketched places into the provider's records: the words, and the JSON.
 
-Pieces are picked for many places at once, a column a piece, and a record is a row of them; that is several times
+Pieces are picked for many places at once, one column per piece, and a record is a row of them; that is several times
 quicker than making objects and encoding them.
 """
 
@@ -34,7 +34,7 @@ _CONTRIBUTORS, _IMPORTED, _SUBMITTED = 1, 100, 200
 
 
 class Renderer:
-    """Pure: the same seed and rows give the same bytes, so that nothing needs to be kept."""
+    """Makes records. The same seed and rows give the same bytes, so that nothing needs to be kept."""
 
     def __init__(self, seed: int, reference: Reference) -> None:
         self._seed = seed
@@ -75,7 +75,7 @@ def _address(fields: Fields, rows: Ints, drawn: Sketch, dice: Dice) -> list[Piec
     streets, sites = dice.below("street", _STREETS[countries]), dice.below("title", _SITES[countries])
     lines, houses = _STREETS_FROM[countries] + streets, 1 + dice.below("number", 180)
     titles = _TITLES_FROM[drawn.towns] + streets * _SITES[countries] + sites
-    # A few records have a country's id and not the country itself.
+    # A few records have a country's id but not the country itself.
     bare = rows % _COUNTRY_MISSING_EVERY == _COUNTRY_MISSING_AT
     return [
         [b',"AddressInfo":{"ID":%d' % (number + 1) for number in drawn.ids.tolist()],
@@ -110,7 +110,7 @@ def _connections(fields: Fields, drawn: Sketch, dice: Dice, words: Ints) -> list
         points += np.where(there, _POINTS[quantities], 0)
         columns += (
             _openings(slot, drawn.ids * MOST_PLUGS + slot, there),
-            # The last one is nothing.
+            # The last entry is empty.
             _pick(fields.plugs, np.where(there, kinds, -1)),
         )
     counted = ((words % 4 > 0) & (drawn.plug_counts > 0)).tolist()
@@ -163,7 +163,7 @@ def _times(name: bytes, minutes: Ints) -> Pieces:
 
 
 def uuid_of(low: int, high: int) -> bytes:
-    """Version 4, in capitals as the provider writes them."""
+    """A UUID of version 4, in capitals as the provider writes them."""
     parts = (high >> 32, high >> 16 & 0xFFFF, high & 0xFFF, low >> 48 & 0xFFF, low & 0xFFFF_FFFF_FFFF)
     return b"%08X-%04X-4%03X-A%03X-%012X" % parts
 

@@ -1,4 +1,4 @@
-"""Which rows a question gets, and in which order."""
+"""Which rows match a query, and in which order."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,12 @@ Mask = NDArray[np.bool_]
 
 
 class Selection:
-    """One question to the columns as they are now."""
+    """One query on the columns as they are now."""
 
     def __init__(self, columns: PlaceColumns, reference: Reference, query: ProviderQuery) -> None:
         self._columns = columns
         self._query = query
-        # A code that is no country's is ignored; when none is left, so is the whole condition.
+        # An unknown country code is ignored; when none is left, so is the whole condition.
         self._countries = [country_number(code) for code in query.countries & reference.country_codes]
         self._with_plugs = [
             self._with_plug(np.isin(column, list(wanted)))
@@ -34,7 +34,7 @@ class Selection:
         return self._ordered(self._matching(slice(None)))[: self._query.limit]
 
     def _first_by_id(self) -> Ints:
-        """Ids ascend with the rows, so the first ones are found without looking at all."""
+        """The first matching rows by id: ids ascend with the rows, so not all of them need a look."""
         ids, after = self._columns.ids, self._query.above_id
         start = 0 if after is None else int(np.searchsorted(ids, after, side="right"))
         found = np.empty(0, dtype=np.int64)
@@ -79,7 +79,7 @@ class Selection:
         return mask
 
     def _is_near(self, rows: Ints, near: Near) -> Mask:
-        # A place without coordinates is at no distance: NaN is never below anything.
+        # A place without coordinates is never near: NaN is never below anything.
         within: Mask = kilometres(self._columns, rows, near) <= near.kilometres
         return within
 
@@ -98,7 +98,7 @@ class Selection:
                 return rows[np.argsort(scramble(columns.ids[rows]))]
 
     def _by_time(self, rows: Ints, times: Ints) -> Ints:
-        # The provider has no tie-break, so equal times come in an order nobody may rely on.
+        # The provider has no tie-break, so equal times come in an order that no client may rely on.
         return rows[np.lexsort((scramble(self._columns.ids[rows]), times[rows]))]
 
 

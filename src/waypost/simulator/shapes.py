@@ -12,7 +12,7 @@ from waypost.simulator.query import Form, ProviderQuery
 
 _KM_A_MILE = 1.609344
 _KILOMETRES, _MILES = 1, 2
-# What `compact=true` leaves out, for the id beside it says the same.
+# What `compact=true` leaves out, because the id beside it says the same.
 _OBJECTS = frozenset({"DataProvider", "OperatorInfo", "UsageType", "StatusType", "SubmissionStatus"})
 _PLUG_OBJECTS = frozenset({"ConnectionType", "StatusType", "Level", "CurrentType"})
 _LEADING_CAPITALS = re.compile(r"^[A-Z]+(?=[A-Z][a-z])|^[A-Z]+$|^[A-Z]")
@@ -24,7 +24,7 @@ MEDIA_TYPES = {"json": "application/json", "geojson": "application/geo+json", "c
 
 
 def is_stored(query: ProviderQuery) -> bool:
-    """Whether the answer is made of records as they are kept; other answers cost decoding."""
+    """Whether the answer consists of records as they are kept; other answers must decode them."""
     return query.output == "json" and query.near is None and not query.camel_case
 
 
@@ -92,7 +92,7 @@ def _camel_keys(value: Any) -> Any:
 
 
 def _part(value: Any, *path: str) -> Any:
-    """The value under these names, or nothing where a record lacks a step."""
+    """The value under these names, or None where the record lacks one of them."""
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value

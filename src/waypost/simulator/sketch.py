@@ -1,4 +1,4 @@
-"""Decides, for many places at once, everything that filters ask about; rendering adds the words later."""
+"""Draws, for many places at once, everything that filters need; rendering adds the words later."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,7 +44,7 @@ _OPERATOR_COUNTS = np.array([len(MANNERS[country.manner].operators) for country 
 _FIRST_ID = 20_000
 _NULL_ISLAND_EVERY, _NULL_ISLAND_AT = 400, 137
 _SHARED_SITES = 6
-# Beyond every position, so that a shared site throws other dice than any place.
+# Above every position, so that a shared site throws different dice from any place.
 _SITES_FROM = 1 << 40
 _KM_A_DEGREE = 111.2
 
@@ -77,7 +77,7 @@ class Sketch:
 
 
 def sketch(seed: int, positions: Ints) -> Sketch:
-    """The places with these numbers. Each depends on the seed and its own number alone."""
+    """The places with these numbers. Each depends only on the seed and its own number."""
     dice = Dice(seed, positions)
     towns = dice.choose("town", _TOWN_WEIGHTS)
     countries = _COUNTRY_OF[towns]
@@ -104,7 +104,7 @@ def sketch(seed: int, positions: Ints) -> Sketch:
 
 
 def _coordinates(seed: int, positions: Ints, towns: Ints, dice: Dice) -> tuple[Floats, Floats]:
-    """Near the town, mostly; some share a site with others, and a few sit at (0, 0) because nobody filled it in."""
+    """Positions, mostly near the town; some share a site with others, and a few are at (0, 0), as if not filled in."""
     site = _SITES_FROM + towns * _SHARED_SITES + dice.below("site", _SHARED_SITES)
     own = Dice(seed, np.where(dice.unit("shared") < _SHARED_SITE_SHARE, site, positions))
     away = (0.3 + 9.0 * own.unit("away") ** 3) / _KM_A_DEGREE
@@ -116,7 +116,7 @@ def _coordinates(seed: int, positions: Ints, towns: Ints, dice: Dice) -> tuple[F
 
 
 def _modified(seed: int, dice: Dice) -> tuple[Ints, NDArray[np.bool_]]:
-    """When each was last updated, and whether by a bulk load: one load touched almost a quarter of all places."""
+    """When each place was last updated, and whether by a bulk load: one load touched almost a quarter of all places."""
     loads = _BEGIN + Dice(seed, np.arange(_BULK_LOADS)).below("load", _END - _BEGIN)
     share = dice.unit("bulk")
     load = np.where(share < _LARGEST_LOAD_SHARE, 0, dice.below("load", _BULK_LOADS))

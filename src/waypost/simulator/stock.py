@@ -1,4 +1,4 @@
-"""The bytes of all records: as they were made or loaded, with what was changed since, and kept while there is room."""
+"""The bytes of all records: as they were made or loaded, with later changes, and kept while there is room."""
 
 import threading
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ from waypost.simulator.query import WHOLE, Form
 from waypost.simulator.reference import Reference
 from waypost.simulator.shapes import shape
 
-# What a kept record takes beside its bytes.
+# What a kept record takes besides its bytes.
 _OVERHEAD_BYTES = 150
 
 
@@ -25,7 +25,7 @@ class RecordOrigin(Protocol):
 
 
 class Stock:
-    """Threads may ask together: at worst they make the same record twice."""
+    """Makes and keeps records. Several threads may ask at once: at worst they make the same record twice."""
 
     def __init__(self, origin: RecordOrigin, reference: Reference, places: int, room: int) -> None:
         self._origin = origin
@@ -55,7 +55,7 @@ class Stock:
             self._drop(row)
 
     def copy(self, row: int, patch: Patch) -> None:
-        """A further row at the end: the record of this one as it was at first, with a patch of its own."""
+        """Adds a row at the end: this row's original record, with a patch of its own."""
         with self._lock:
             copied = self._places + len(self._copied)
             self._copied.append(self._first(row))
@@ -99,7 +99,7 @@ class Stock:
                 size = len(record) + _OVERHEAD_BYTES
                 if self._room < size:
                     return
-                # It may have been changed again while this was made.
+                # The record may have been changed again while this was made.
                 if row not in kept and self._patches.get(row) is patches[row]:
                     self._room -= size
                     kept[row] = record

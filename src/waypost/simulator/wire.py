@@ -1,4 +1,4 @@
-"""One request's connection: what goes over it is counted, and it can be broken."""
+"""One request's connection: counts what goes over it, and can break it."""
 
 from typing import Any
 
@@ -19,13 +19,13 @@ class Wire:
         await self._send(message)
 
     async def cut(self, first: bytes = b"") -> None:
-        """Close the connection amid an answer, after these last bytes."""
-        # ASGI has no word for it, so this reaches for the transport behind the server's `send`.
+        """Close the connection in the middle of an answer, after these last bytes."""
+        # ASGI cannot express this, so it reaches for the transport behind the server's `send`.
         transport: Any = getattr(getattr(self._send, "__self__", None), "transport", None)
         if transport is None:
             raise ConnectionAbortedError("this connection cannot be cut, so it is given up")
         transport.write(first)
         transport.close()
-        # The server takes an answer that is not finished for our mistake, unless it knows that nobody listens.
+        # The server takes an unfinished answer for our mistake, unless it knows that the client is gone.
         while (await self._receive())["type"] != "http.disconnect":
             pass

@@ -1,4 +1,4 @@
-"""Where a generation is made: a workplace, the runs in it, and how what becomes of them is published."""
+"""Where a generation is made: a workplace, the runs in it, and how their sections are published."""
 
 import errno
 import shutil
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Bench:
-    """Made when its first place arrives, and gone with `clear`, unless it was published.
+    """A workplace, made when the first place arrives and removed by `clear` unless it was published.
 
     `attribution` says, by source, whom to name where its places are shown.
     """
 
     def __init__(self, folder: Path, attribution: Mapping[str, str] | None = None) -> None:
         self.runs: list[Run] = []
-        # How much of the places has been read, of all that there are.
+        # The share of all places that has been read.
         self.part_read = 1.0
         self._shelf = Shelf(folder)
         self._attribution = attribution or {}
@@ -51,7 +51,7 @@ class Bench:
         return compose(self.place, self.runs, processes=processes, memory=memory)
 
     def publish(self, sections: tuple[Section, ...], now: datetime) -> Manifest:
-        """Makes the sections a generation and the current one, unless the current one already says the same."""
+        """Publishes the sections as the current generation, unless the current one has the same content."""
         manifest = self._manifest(sections, now)
         write_file(self.place / layout.MANIFEST, [layout.encode_manifest(manifest)])
         sync_folder(self.place)
@@ -63,9 +63,9 @@ class Bench:
 
     @contextmanager
     def telling(self, held: Callable[[], int] = lambda: 0) -> Iterator[None]:
-        """What the disk refuses is told with what is needed: the runs, and about as much for the sections.
+        """Reports a refusal by the disk with the space needed: the runs, and about as much again for the sections.
 
-        `held` are bytes that will be in runs and are not yet.
+        `held` returns the bytes that are not in runs yet.
         """
         try:
             yield
@@ -75,7 +75,7 @@ class Bench:
             raise _not_written(self._shelf.folder, needed, error) from error
 
     def _written(self) -> int:
-        """Bytes of runs, also of those that are not whole."""
+        """The bytes of all runs, even unfinished ones."""
         if self._place is None:
             return 0
         sizes = [path.stat().st_size for path in self._place.glob("*.run")]
@@ -98,7 +98,7 @@ class Bench:
         )
 
     def _same(self, manifest: Manifest) -> Manifest | None:
-        """The current generation's manifest, if it says the same and is whole: a damaged one is built again."""
+        """The current generation's manifest, if it has the same content and is whole: a damaged one is built again."""
         try:
             path = self._shelf.current()
             if path is None or not layout.read_manifest(path).same_content(manifest):

@@ -1,7 +1,7 @@
-"""Building a generation from places and publishing it; the same places give the same bytes in whatever order.
+"""Builds a generation from places and publishes it; the same places give the same bytes in any order.
 
-Places become rows; as many as memory may hold are sorted and written to a run; the runs are merged to sections; these
-are published. Here all of it happens in one thread; whoever has more processes shares out the steps.
+Places become rows; as many as memory may hold are sorted and written to a run; the runs are merged into sections; these
+are published. Here everything happens in one thread; a build with several processes shares out the steps.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from waypost.serving.building.sections import perform_all
 from waypost.serving.format import Manifest
 
 Progress = Callable[[int], None]
-# Bytes of rows that all processes of a build hold at once, about.
+# About how many bytes of rows all processes of a build hold at once.
 MEMORY = 256 * 1024 * 1024
 _BATCH = 1000
 
@@ -60,7 +60,7 @@ class SnapshotBuilder:
         self._bench.clear()
 
     def publish(self, now: datetime) -> Manifest:
-        """Writes the generation and makes it current, unless the current one already says the same."""
+        """Writes the generation and makes it current, unless the current one has the same content."""
         with self._bench.telling(self._held):
             writer = self._writing()
             writer.flush()

@@ -14,7 +14,7 @@ from waypost.serving.format import UnusablePlace
 
 
 def slots(place: Path) -> Iterator[bytes]:
-    """Each id at its home slot or after it: ids are put in by their homes, so one step past the last is enough."""
+    """The hash index: ids, taken in order of home slots, each go to their home slot or just after the one before."""
     lower = np.fromfile(place / layout.IDS, dtype=">u8")[1::2].astype(np.uint64)
     _refuse_twice(place, lower)
     count = len(lower)
@@ -35,7 +35,7 @@ def slots(place: Path) -> Iterator[bytes]:
 
 
 def _refuse_twice(place: Path, lower: NDArray[np.uint64]) -> None:
-    """Lower halves alone are compared for all; where two are the same, all else of them is."""
+    """Refuses ids that occur twice. Only lower halves are compared at first; where two are equal, the whole ids are."""
     ordered = np.sort(lower)
     doubtful = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(doubtful):
@@ -61,7 +61,7 @@ def _twice(place: Path, place_id: uuid.UUID, rows: Sequence[int]) -> str:
 
 
 def boxes(place: Path) -> Iterator[bytes]:
-    """Empty without rows: an index of nothing is nothing to map."""
+    """The R-tree of all points; empty without rows, as there is nothing to map."""
     points = np.fromfile(place / layout.POINTS, dtype="<f8")
     count = (place / layout.KEYS).stat().st_size // 8
     if not count:

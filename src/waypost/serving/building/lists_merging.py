@@ -1,4 +1,4 @@
-"""Merging the lists of runs: each field's values in order, with the rows that have them after merging."""
+"""Merges the lists of runs: each field's values in order, with the rows that have them after merging."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,14 +15,14 @@ from waypost.serving.format import ListsLayout
 
 
 class Values(msgspec.Struct, frozen=True):
-    """A stretch of a field's values: from the first on, and up to the last, which is not in it."""
+    """A stretch of a field's values: from `first` up to, but not including, `last`."""
 
     first: bytes | None = None
     last: bytes | None = None
 
 
 def value_ranges(runs: Sequence[Run], field: str, wanted: int) -> list[Values]:
-    """About so many stretches of a field's values, with about as many rows each."""
+    """Cuts a field's values into about `wanted` stretches with about the same number of rows each."""
     found: set[bytes] = set()
     for run in runs:
         lists = _Lists(run, run.lists[field])
@@ -36,7 +36,7 @@ def value_ranges(runs: Sequence[Run], field: str, wanted: int) -> list[Values]:
 
 
 def list_values(runs: Sequence[Run], field: str, stretch: Values) -> Listed:
-    """A field's values in all runs, with the rows that they have gone to."""
+    """A field's values in all runs, with their rows as numbered after merging."""
     parts = [_Lists(run, run.lists[field]).between(stretch) for run in runs]
     values = sorted({value for part in parts for value in part.values})
     numbers = {value: number for number, value in enumerate(values)}
@@ -95,14 +95,14 @@ class _Part(msgspec.Struct, frozen=True, eq=False):
         return int(self.counts.sum())
 
     def gone_to(self) -> RowNumbers:
-        """Their rows, as these are numbered after merging."""
+        """The values' rows, as numbered after merging."""
         rows = np.fromfile(self.run.path, dtype="<u4", count=self.rows, offset=self.at)
         gone_to: RowNumbers = np.fromfile(self.run.rows_path, dtype="<u4")[rows]
         return gone_to
 
 
 def joined(paths: Sequence[Path]) -> Iterator[bytes]:
-    """One file of lists from several, whose values follow each other."""
+    """Joins several files of lists, whose values follow each other, into one."""
     parts = [_open(path) for path in paths]
     where = ListsLayout(
         sum(part.values for part in parts), sum(part.rows for part in parts), sum(part.text_bytes for part in parts)

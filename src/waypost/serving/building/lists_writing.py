@@ -1,4 +1,4 @@
-"""Writing files of lists: the values of a field, each with the rows that have it."""
+"""Writes files of lists: the values of a field, each with the rows that have it."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -12,12 +12,12 @@ from waypost.serving.format import ALIGNMENT, ListsLayout
 RowNumbers = NDArray[np.uint32]
 Pairs = NDArray[np.uint64]
 _ROW_BITS = np.uint64(32)
-# Bytes that a value takes in a dictionary, and a pair in its arrays, about.
+# About how many bytes a value takes in a dictionary, and a pair in its arrays.
 _VALUE, _PAIR = 160, 8
 
 
 class Listed(msgspec.Struct, frozen=True, eq=False):
-    """Values, ascending, with the number of rows of each; and all their rows, one value's after the other's."""
+    """Ascending values, the number of rows of each, and all their rows, value after value."""
 
     values: Sequence[bytes]
     counts: NDArray[np.uint64]
@@ -28,7 +28,7 @@ class Listed(msgspec.Struct, frozen=True, eq=False):
         return ListsLayout(len(self.values), len(self.rows), sum(map(len, self.values)))
 
     def pieces(self) -> Iterator[bytes]:
-        """The file, part by part."""
+        """Yields the file, part by part."""
         sizes = np.fromiter(map(len, self.values), dtype=np.uint64, count=len(self.values))
         yield from opening(self.layout)
         yield from padded(starts(sizes).tobytes())
@@ -38,7 +38,7 @@ class Listed(msgspec.Struct, frozen=True, eq=False):
 
 
 class FieldValues:
-    """One field's values as places come: a number for each value, and pairs of these numbers and rows."""
+    """Collects one field's values as places come: a number for each value, and pairs of these numbers and rows."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -51,7 +51,7 @@ class FieldValues:
 
     @property
     def values(self) -> list[str]:
-        # Text in order is in the order of its UTF-8 bytes too.
+        # Sorted text is also sorted by its UTF-8 bytes.
         return sorted(self._numbers)
 
     def add(self, row: int, *values: str) -> None:
@@ -61,7 +61,7 @@ class FieldValues:
             rows.append(row)
 
     def listed(self, place_of: RowNumbers) -> Listed:
-        """With each row replaced by the one that `place_of` says."""
+        """The lists of this field, with each row renumbered by `place_of`."""
         values = self.values
         ranks = np.empty(len(values), dtype=np.uint32)
         ranks[[self._numbers[value] for value in values]] = np.arange(len(values), dtype=np.uint32)
@@ -70,7 +70,7 @@ class FieldValues:
 
 
 def pair(hits: RowNumbers, rows: RowNumbers) -> Pairs:
-    """Numbers of values and rows as one number each, which sort by value, then by row."""
+    """Packs each value's number and row into one number, so that they sort by value, then by row."""
     pairs: Pairs = hits.astype(np.uint64)
     pairs <<= _ROW_BITS
     pairs |= rows
@@ -78,7 +78,7 @@ def pair(hits: RowNumbers, rows: RowNumbers) -> Pairs:
 
 
 def listed(values: Sequence[bytes], pairs: Pairs) -> Listed:
-    """From pairs in any order, which are sorted in place; a pair that comes twice counts once."""
+    """Makes lists from pairs in any order, which are sorted in place; a pair that comes twice counts once."""
     pairs.sort()
     is_again = pairs[1:] == pairs[:-1]
     if is_again.any():
@@ -100,7 +100,7 @@ def opening(where: ListsLayout) -> Iterator[bytes]:
 
 
 def padded(part: bytes) -> Iterator[bytes]:
-    """A part, and what it lacks to the place where the next one may begin."""
+    """Yields a part, and padding up to where the next one may begin."""
     yield part
     if rest := -len(part) % ALIGNMENT:
         yield bytes(rest)

@@ -1,4 +1,4 @@
-"""Merging runs: all rows are cut into ranges, and whoever merges one knows where in each section its part belongs."""
+"""Merges runs: all rows are cut into ranges, each of which knows where in each section its part belongs."""
 
 import os
 from bisect import bisect_left
@@ -16,12 +16,12 @@ from waypost.serving import format as layout
 from waypost.serving.building.lists_writing import starts
 from waypost.serving.building.runs import Run, column, gathered, halves
 
-# Rows looked at, for each range, to say where ranges end.
+# How many rows are sampled per range to choose where ranges end.
 _SAMPLES = 64
 
 
 class RunShare(msgspec.Struct, frozen=True):
-    """Some rows of a run, which follow each other, and where its features of these rows begin and end."""
+    """Consecutive rows of a run, and where their features begin and end."""
 
     run: Run
     first: int
@@ -31,7 +31,7 @@ class RunShare(msgspec.Struct, frozen=True):
 
 
 class Range(msgspec.Struct, frozen=True):
-    """What becomes the rows from `row` on of `count`, and the bytes from `byte` on of all features."""
+    """Shares of runs that become the rows from `row` on, of `count` in all, and the feature bytes from `byte` on."""
 
     shares: tuple[RunShare, ...]
     row: int
@@ -40,7 +40,7 @@ class Range(msgspec.Struct, frozen=True):
 
 
 def sizes(runs: Sequence[Run]) -> dict[str, int]:
-    """Of the sections that merging writes."""
+    """The sizes of the sections that merging writes."""
     count = sum(run.count for run in runs)
     return {
         layout.FEATURES: sum(run.feature_bytes for run in runs),
@@ -54,7 +54,7 @@ def sizes(runs: Sequence[Run]) -> dict[str, int]:
 
 
 def cut(runs: Sequence[Run], wanted: int) -> Iterator[Range]:
-    """About so many ranges, of about as many rows each."""
+    """Cuts the runs into about `wanted` ranges with about the same number of rows each."""
     count = sum(run.count for run in runs)
     with ExitStack() as stack:
         files = [stack.enter_context(Path(run.path).open("rb")) for run in runs]
@@ -77,7 +77,7 @@ Spot = tuple[int, bytes]
 
 
 def _ends(runs: Sequence[Run], files: Sequence[IO[bytes]], wanted: int) -> list[Spot]:
-    """Keys and ids at which one range ends and the next begins."""
+    """The keys and ids at which one range ends and the next begins."""
     step = max(1, sum(run.count for run in runs) // (wanted * _SAMPLES))
     spots: list[Spot] = []
     for run, file in zip(runs, files, strict=True):
@@ -112,7 +112,7 @@ def _share(run: Run, file: IO[bytes], first: int, last: int) -> RunShare:
 
 
 def merge(task: Range, place: Path) -> None:
-    """Writes a range's part of each section, and for each run where its rows have gone."""
+    """Writes a range's part of each section, and for each run the new numbers of its rows."""
     columns = _read(task.shares)
     upper, lower = halves(columns["ids"].tobytes())
     order = np.lexsort((lower, upper, columns["keys"]))
@@ -122,7 +122,7 @@ def merge(task: Range, place: Path) -> None:
         begins = starts(lengths)
         file.writelines(gathered(_features(task.shares), begins[:-1][order], begins[1:][order]))
     offsets = starts(lengths[order]) + np.uint64(task.byte)
-    # The end of the last feature is where the next range begins, and that one writes it, if there is one.
+    # The end of the last feature is where the next range begins, and the next range writes it, if there is one.
     _write(place / layout.OFFSETS, 8 * rows.start, offsets if rows.stop == task.count else offsets[:-1])
     _write(place / layout.IDS, 16 * rows.start, columns["ids"][order])
     _write(place / layout.KEYS, 8 * rows.start, columns["keys"][order])
@@ -167,7 +167,7 @@ def _tell_runs(task: Range, order: NDArray[np.intp]) -> None:
 
 @contextmanager
 def _writing(path: Path, at: int) -> Iterator[IO[bytes]]:
-    """A file that is there already, from some place on; others write elsewhere in it."""
+    """Opens an existing file at a position; other processes write elsewhere in it."""
     with path.open("r+b") as file:
         file.seek(at)
         yield file
@@ -179,7 +179,7 @@ def _write(path: Path, at: int, part: NDArray[np.generic]) -> None:
 
 
 def allocate(path: Path, size: int) -> None:
-    """An empty file of this size, for which the disk has room; else it says so now and not in the middle."""
+    """Makes an empty file of this size and reserves its space, so that a full disk fails now and not half-way."""
     with path.open("xb") as file:
         if size and hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)

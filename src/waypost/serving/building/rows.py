@@ -9,12 +9,12 @@ from waypost.serving.format import LISTS, LONGEST_WORD, MOST_WORDS, NEVER, Unusa
 from waypost.serving.reading.boxes import on_earth
 
 _UNKNOWN = float("nan")
-# Bytes that a row takes in the columns below, beside its feature and its fields.
+# Bytes that a row takes in the columns below, besides its feature and its fields.
 _ROW = 4 + 16 + 4 * 8
 
 
 class Rows:
-    """Each feature has its trailing comma."""
+    """Collects places as columns; each feature has its trailing comma."""
 
     def __init__(self) -> None:
         self.features = bytearray()
@@ -29,7 +29,7 @@ class Rows:
 
     @property
     def held(self) -> int:
-        """Bytes of memory, about."""
+        """About how many bytes of memory the rows take."""
         return len(self.features) + _ROW * len(self) + sum(field.held for field in self.fields.values())
 
     def add(self, place: Place) -> None:
@@ -61,7 +61,7 @@ class Rows:
 
 
 def words_of(place: Place) -> list[str]:
-    """The words of its name and its town."""
+    """The words of a place's name and town."""
     town = place.address.town
     found = words(f"{place.name} {town}" if town else place.name)
     return [word[:LONGEST_WORD] for word in found[:MOST_WORDS]]

@@ -1,6 +1,6 @@
 """Runs: parts of the places, each sorted as rows will be and kept in a file until all of them are merged.
 
-A run is one file that only its own build reads, on the machine that wrote it; what is where in it, its `Run` says.
+A run is one file that only its own build reads, on the machine that wrote it; its `Run` says what is where in it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from waypost.serving.hilbert import keys
 _FEATURES_A_WRITE = 4096
 # Sorting and writing a run takes about as much memory again as its rows.
 _SORTING = 2
-# A row's columns, in the order of the file. `starts` has one more: where the last feature ends.
+# A row's columns, in the order of the file. `starts` has one more entry: where the last feature ends.
 _COLUMNS = {"starts": "<u8", "keys": "<u8", "ids": "V16", "lon": "<f8", "lat": "<f8", "power": "<f4", "updated": "<i8"}
 
 
@@ -42,7 +42,7 @@ class Run(msgspec.Struct, frozen=True):
 
     @property
     def rows_path(self) -> str:
-        """Where its rows have gone, as soon as it is merged: u32[count]."""
+        """The file with the new numbers of its rows once it is merged: u32[count]."""
         return f"{self.path}.rows"
 
 
@@ -59,7 +59,7 @@ class RunWriter:
 
     @property
     def held(self) -> int:
-        """Bytes of rows that are in no run yet."""
+        """The bytes of rows that are in no run yet."""
         return self._rows.held
 
     def add(self, places: Iterable[Place]) -> None:
@@ -104,19 +104,19 @@ def write_run(rows: Rows, path: Path) -> Run:
 
 
 def column(file: IO[bytes], run: Run, name: str, first: int, last: int) -> NDArray[Any]:
-    """What a column of an open run has for some of its rows."""
+    """The values of a column for some rows of an open run."""
     kind = np.dtype(_COLUMNS[name])
     file.seek(run.columns[name] + kind.itemsize * first)
     return np.frombuffer(file.read(kind.itemsize * (last - first)), dtype=kind)
 
 
 def halves(ids: bytes | bytearray) -> NDArray[np.uint64]:
-    """Upper and lower halves of ids, as numbers."""
+    """The upper and lower halves of ids, as numbers."""
     return np.frombuffer(ids, dtype=">u8").astype("<u8").reshape(-1, 2).T
 
 
 def _write(file: IO[bytes], pieces: Iterable[bytes]) -> int:
-    """Says where the pieces begin."""
+    """Writes the pieces with padding; returns where they begin."""
     at = file.tell()
     for piece in pieces:
         file.write(piece)
@@ -134,7 +134,7 @@ def _features(rows: Rows, order: NDArray[np.intp]) -> Iterator[bytes]:
 
 
 def gathered(features: bytes | bytearray, begins: NDArray[np.uint64], ends: NDArray[np.uint64]) -> Iterator[bytes]:
-    """These features one after the other, in pieces."""
+    """Yields these features one after the other, in pieces."""
     with memoryview(features) as view:
         for at in range(0, len(begins), _FEATURES_A_WRITE):
             step = slice(at, at + _FEATURES_A_WRITE)

@@ -1,4 +1,4 @@
-"""From runs to sections: the steps of it, which several processes may do at once, and each of them by itself.
+"""From runs to sections, in steps that several processes may do at once.
 
 The steps of one stage do not depend on each other. What they write does not depend on how many there are.
 """
@@ -18,9 +18,9 @@ from waypost.serving.building.runs import Run
 from waypost.serving.format import LISTS, Section
 
 _BLOCK = 1 << 20
-# Below it, a second process would only wait for the first.
+# With fewer rows, a second process would only wait for the first.
 _FEW = 20_000
-# What a byte of features takes while it is merged, and a row of a list while it is sorted, in bytes of memory.
+# Bytes of memory that a byte of features takes while it is merged, and a row of a list while it is sorted.
 _MERGING, _LISTING = 4, 64
 
 
@@ -29,7 +29,7 @@ class Merge(msgspec.Struct, frozen=True, tag=True):
 
 
 class Seal(msgspec.Struct, frozen=True, tag=True):
-    """Makes a section that others have written durable, and takes its checksum."""
+    """Makes a section that other steps have written durable, and takes its checksum."""
 
     name: str
 
@@ -43,7 +43,7 @@ class IndexPoints(msgspec.Struct, frozen=True, tag=True):
 
 
 class ListValues(msgspec.Struct, frozen=True, tag=True):
-    """Writes the lists of some of a field's values, or of all of them, to a file of this name."""
+    """Writes the lists of some or all of a field's values to a file of this name."""
 
     runs: tuple[Run, ...]
     field: str
@@ -61,7 +61,7 @@ Stages = Generator[list[Step], list[Section | None], tuple[Section, ...]]
 
 
 def perform(step: Step, place: Path) -> Section | None:
-    """Does one step in a workplace; what it has finished, if that is a section."""
+    """Does one step in a workplace; returns the section that it has finished, if any."""
     match step:
         case Merge(task):
             merge(task, place)
@@ -79,7 +79,7 @@ def perform(step: Step, place: Path) -> Section | None:
 
 
 def compose(place: Path, runs: Sequence[Run], *, processes: int, memory: int) -> Stages:
-    """The stages of turning runs into sections. Whoever drives it performs each stage's steps, and sends what came."""
+    """Yields the stages that turn runs into sections. The caller performs each stage's steps and sends the results."""
     runs = tuple(sorted(runs, key=lambda run: run.path))
     share = max(1, memory // processes)
     for name, size in sizes(runs).items():
@@ -88,7 +88,7 @@ def compose(place: Path, runs: Sequence[Run], *, processes: int, memory: int) ->
         allocate(Path(run.rows_path), 4 * run.count)
     yield [Merge(each) for each in cut(runs, _ranges(runs, processes, share))]
     lists = {field: _list_values(runs, field, processes, share) for field in LISTS}
-    # The longest first, so that nobody is left with one of them at the end.
+    # The longest first, so that no process is left with one of them at the end.
     done = yield [
         Seal(layout.FEATURES),
         *lists["words"],
@@ -109,7 +109,7 @@ def compose(place: Path, runs: Sequence[Run], *, processes: int, memory: int) ->
 
 
 def perform_all(stages: Stages, place: Path) -> tuple[Section, ...]:
-    """In this thread."""
+    """Performs all steps in this thread."""
     try:
         steps = next(stages)
         while True:

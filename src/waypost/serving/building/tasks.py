@@ -1,4 +1,4 @@
-"""What one process of a build is asked to do, and what came of it."""
+"""What one process of a build is asked to do, and its result."""
 
 import msgspec
 

@@ -1,1 +1,1 @@
-"""Bringing generations from another machine."""
+"""Pulling generations from another machine."""

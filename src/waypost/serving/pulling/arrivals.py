@@ -1,4 +1,4 @@
-"""Where generations arrive: a folder each, which outlives its process, so that the next one goes on where it ended."""
+"""Where generations arrive: a folder each, which outlives its process, so that the next process can go on with it."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ class Arrival:
 
     @classmethod
     def claim(cls, shelf: Shelf, name: str) -> Self | None:
-        """Nothing, if another process holds it."""
+        """Takes the folder of a generation; None if another process holds it."""
         path = shelf.folder / PULLING / name
         shelf.folder.mkdir(parents=True, exist_ok=True)
         with shelf.changing():
@@ -86,17 +86,19 @@ class Arrival:
         return [path for path in (self._shelf.folder / PULLING).glob("*") if path != self.path]
 
     def _clear_up(self) -> None:
-        """What nobody goes on with, now that there is something newer. Locks are made under `changing`, as this is."""
+        """Removes unfinished folders that no process holds, now that there is a newer one. The caller holds `changing`,
+        under which locks are made.
+        """
         for path in self._unfinished():
             with suppress(OSError), (path / ALIVE).open("ab") as alive:
                 if try_lock(alive):
                     shutil.rmtree(path, ignore_errors=True)
-        with suppress(OSError):  # somebody else is still at it
+        with suppress(OSError):  # another process is still pulling
             (self._shelf.folder / PULLING).rmdir()
 
 
 def _link(source: Path, target: Path) -> bool:
-    """The same file under a second name; generations never change. Not every file system can."""
+    """Gives a file a second name, as generations never change; copies it where the file system has no hard links."""
     try:
         os.link(source, target)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Brings one file from an origin, in as many answers as it takes."""
+"""Fetches one file from an origin, in as many answers as it takes."""
 
 import asyncio
 import random
@@ -12,7 +12,7 @@ from waypost.serving.pulling.origin import Arriving, Origin, OriginAway, OriginB
 from waypost.serving.pulling.part import Excess, PartialFile
 
 _TRIES = 5
-# An answer that brought as much as this was worth it, and does not count as failed.
+# An answer that brought this much does not count as failed.
 _WORTH_IT = 1 << 16
 _BASE_SECONDS, _CAP_SECONDS = 0.5, 10.0
 
@@ -21,7 +21,7 @@ OnBytes = Callable[[int], None]
 
 
 class Fetcher:
-    """`received` counts what came over the network, also what had to be thrown away."""
+    """`received` counts the bytes that came over the network, even those thrown away."""
 
     def __init__(self, origin: Origin, rng: random.Random) -> None:
         self._origin = origin
@@ -29,7 +29,7 @@ class Fetcher:
         self.received = 0
 
     async def fetch(self, folder: Path, section: Section, on_bytes: OnBytes) -> None:
-        """Puts the file into the folder, whose name is the generation's. What arrives is kept also when this fails."""
+        """Puts the file into the folder, whose name is the generation's. What arrives is kept even if this fails."""
         where = f"{folder.name}/{section.name}"
         failed = 0
         with closing(await asyncio.to_thread(PartialFile, folder, section)) as part:
@@ -48,7 +48,7 @@ class Fetcher:
                     await asyncio.sleep(full_jitter(failed, base=_BASE_SECONDS, cap=_CAP_SECONDS, rng=self._rng))
 
     async def _receive(self, part: PartialFile, section: Section, where: str, on_bytes: OnBytes) -> None:
-        """As much as one answer brings."""
+        """Writes as much of the file as one answer brings."""
         async with self._origin.open(where, part.size, part.tag) as arriving:
             self._refuse_wrong_size(arriving, section, where)
             if arriving.start and arriving.start == part.size:
@@ -77,7 +77,7 @@ class Fetcher:
             )
 
     def _begin_again(self, part: PartialFile, where: str) -> None:
-        """Bytes of two answers that do not fit together get another chance; those of one are what the origin has."""
+        """Starts over if the bytes came in several answers, which may not fit together; else raises OriginBroken."""
         resumed = part.resumed
         part.restart()
         if not resumed:

@@ -1,4 +1,4 @@
-"""What somebody else's server says about a snapshot, before any of it is believed."""
+"""Checks what another server says about a snapshot before any of it is trusted."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ _CHECKSUM = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
 def read_foreign_name(content: bytes, url: str) -> str:
-    """The name in a CURRENT that came from this address. It becomes a path here, and must be a name."""
+    """The name in a CURRENT file from this address. It becomes a path here, so it must be a generation's name."""
     name = content.decode("utf-8", errors="replace").strip()
     if not is_generation_name(name):
         raise OriginBroken(f"{url} says {name[:80]!r}, which is not a generation")
@@ -29,7 +29,7 @@ def read_foreign_name(content: bytes, url: str) -> str:
 
 
 def read_foreign_manifest(folder: Path, url: str) -> Manifest:
-    """The manifest of an arriving generation, which came from this address."""
+    """The manifest of a generation that arrives from this address."""
     try:
         manifest = read_manifest(folder)
     except SnapshotTooNew as error:
@@ -39,7 +39,7 @@ def read_foreign_manifest(folder: Path, url: str) -> Manifest:
     except RecursionError:
         raise OriginBroken(f"{url}/{MANIFEST} is nested too deeply") from None
     names = [section.name for section in manifest.sections]
-    # They become paths here: no others than those that we know, and each once.
+    # They become paths here: only the names we know, and each once.
     if sorted(names) != sorted(SECTIONS):
         wrong = sorted({*names} ^ {*SECTIONS}) or ["a file twice"]
         raise OriginBroken(f"{url}/{MANIFEST} does not name just the files of a snapshot: {wrong[0][:80]!r}")
@@ -50,7 +50,7 @@ def read_foreign_manifest(folder: Path, url: str) -> Manifest:
 
 
 def check_arrived(folder: Path, url: str) -> None:
-    """Opens it as its readers will: the files may be what the manifest says, and still not belong together."""
+    """Opens a generation as its readers will: files that match their manifest may still not belong together."""
     try:
         Generation.open(folder).close()
     except SnapshotBroken as error:

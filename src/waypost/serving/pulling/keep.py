@@ -1,4 +1,4 @@
-"""Keeps the snapshots of this machine like those of another: once, or again and again."""
+"""Brings this machine's snapshots up to date with those of another, once or repeatedly."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ from waypost.telemetry.logs import get_logger
 
 log = get_logger("pull")
 
-# Machines that were started together shall not ask together.
+# Machines that were started together should not ask together.
 _SOONEST, _LATEST = 0.75, 1.25
 
 
@@ -27,7 +27,7 @@ async def pull_once(
     generation: str | None = None,
     progress: Progress | None = None,
 ) -> Pulled:
-    """Generations beyond the number to keep go afterwards."""
+    """Pulls a generation, then removes those beyond the number to keep."""
     try:
         pulled = await stop.interrupting(Puller(origin, shelf, progress=progress).pull(generation))
     except Stopped:
@@ -39,7 +39,7 @@ async def pull_once(
 async def pull_repeatedly(
     origin: Origin, shelf: Shelf, stop: Stop, *, keep: int, every: float, on_pulled: Callable[[Pulled], None]
 ) -> None:
-    """Until asked to stop. What fails is told once, and tried again at the next look."""
+    """Pulls until asked to stop. A failure is logged once, and tried again the next time."""
     rng = random.Random()  # noqa: S311 - it spreads requests and keeps no secret
     puller, told = Puller(origin, shelf, rng=rng), ""
     while not stop.is_set():

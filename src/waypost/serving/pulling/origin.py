@@ -1,4 +1,4 @@
-"""Where generations are brought from: the port, and what can go wrong there."""
+"""Where generations are pulled from: the port, and what can go wrong there."""
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
@@ -22,7 +22,7 @@ class OriginAway(TransientError):
 
 
 class OriginBroken(TerminalError):
-    """What the server has is no snapshot that can be used: damaged, incomplete, or dangerous."""
+    """What the server has is not a usable snapshot: damaged, incomplete, or dangerous."""
 
     slug = "origin-broken"
 
@@ -36,7 +36,7 @@ class NotAtOrigin(NotFound):
 class Arriving(msgspec.Struct, frozen=True):
     """A file on its way, from byte `start` on: an origin that cannot begin in the middle begins at 0.
 
-    `size` is that of the whole file, as far as the origin tells; `tag` is its name for just these bytes.
+    `size` is that of the whole file, if the origin tells; `tag` is the origin's name for exactly these bytes.
     """
 
     start: int
@@ -50,13 +50,13 @@ class Origin(Protocol):
 
     @property
     def url(self) -> str:
-        """For people, without secrets."""
+        """The address, for people, without secrets."""
         ...
 
     async def read(self, path: str, most: int) -> bytes:
-        """A small file; one with more than `most` bytes is OriginBroken."""
+        """Reads a small file. Raises OriginBroken if it has more than `most` bytes."""
         ...
 
     def open(self, path: str, start: int, tag: str | None) -> AbstractAsyncContextManager[Arriving]:
-        """A file from byte `start` on, or from its beginning if it has another tag than this by now."""
+        """Opens a file from byte `start` on, or from its beginning if its tag is a different one by now."""
         ...

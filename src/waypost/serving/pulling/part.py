@@ -13,11 +13,11 @@ _BLOCK = 1 << 20
 
 
 class Excess(Exception):
-    """More arrives than the manifest says."""
+    """More bytes arrive than the manifest says."""
 
 
 class PartialFile:
-    """What there is of one file so far. Closed by `close`, and nothing of it is lost then."""
+    """The part of one file that has arrived so far. `close` keeps it on the disk."""
 
     def __init__(self, folder: Path, section: Section) -> None:
         self._section = section
@@ -36,14 +36,14 @@ class PartialFile:
 
     @property
     def tag(self) -> str | None:
-        """What the origin called the bytes that are here."""
+        """The origin's name for the bytes that are here."""
         try:
             return self._tag.read_text(encoding="utf-8") or None
         except (FileNotFoundError, UnicodeDecodeError):
             return None
 
     def restart(self, tag: str | None = None) -> None:
-        """Forgets what is here. The old bytes go before the new tag comes: it must never name bytes of another."""
+        """Forgets what is here. The old bytes go before the new tag comes: a tag must never name another's bytes."""
         self._file.truncate(0)
         self._checksum = xxh3_64()
         self.size, self.resumed = 0, False
@@ -59,7 +59,7 @@ class PartialFile:
         self.size += len(chunk)
 
     def finish(self) -> bool:
-        """Gives the file its name, if its bytes are those that the manifest means."""
+        """Gives the file its name, if its bytes match the manifest; returns whether they do."""
         if not self.is_complete or self._checksum.hexdigest() != self._section.xxh3:
             return False
         self._file.flush()
@@ -72,7 +72,7 @@ class PartialFile:
         self._file.close()
 
     def _take_stock(self) -> None:
-        """What a process before us left."""
+        """Reads what an earlier process left."""
         self._file.seek(0)
         while block := self._file.read(_BLOCK):
             self._checksum.update(block)
@@ -83,7 +83,7 @@ class PartialFile:
 
 
 def is_whole(path: Path, section: Section) -> bool:
-    """Whether a file here is the one that the manifest means."""
+    """Whether a file is here and matches the manifest."""
     try:
         if path.stat().st_size != section.size:
             return False

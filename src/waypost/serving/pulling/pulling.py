@@ -1,4 +1,4 @@
-"""Brings a generation from elsewhere to this shelf: only the files that it lacks, on from where a try before ended."""
+"""Pulls a generation to this shelf: only the files that it lacks, from where an earlier attempt ended."""
 
 import asyncio
 import random
@@ -26,7 +26,7 @@ from waypost.serving.pulling.origin import NotAtOrigin, Origin, OriginAway, Orig
 from waypost.serving.reading.reader import Generation
 from waypost.serving.shelf import CURRENT, Shelf
 
-# How many bytes of how many are here.
+# Called with how many bytes are here, and how many there are in all.
 Progress = Callable[[int, int], None]
 
 _MOST_NAME, _MOST_MANIFEST = 256, 1 << 20
@@ -43,9 +43,9 @@ class PullUnderWay(Conflict):
 
 
 class Pulled(msgspec.Struct, frozen=True, kw_only=True):
-    """`received` came over the network, in bytes; what else of `size` there is was here already.
+    """`received` counts the bytes that came over the network; the rest of `size` was here already.
 
-    `moved` says whether another generation is current here than before.
+    `moved` says whether the current generation here has changed.
     """
 
     generation: str
@@ -66,7 +66,7 @@ class Puller:
         self._known: set[str] = set()
 
     async def pull(self, name: str | None = None) -> Pulled:
-        """Brings the named generation, or the origin's current one, and makes it current here."""
+        """Pulls the named generation, or the origin's current one, and makes it current here."""
         fetcher = Fetcher(self._origin, self._rng)
         if name is None:
             return await self._pull_current(fetcher)
@@ -83,7 +83,7 @@ class Puller:
             try:
                 return await self._bring(wanted, fetcher)
             except NotAtOrigin as gone:
-                # It was pruned while we pulled it, and so another one is current by now.
+                # It was pruned while we pulled it, so another one is current by now.
                 before, wanted = wanted, await self._current()
                 if wanted == before:
                     raise OriginBroken(
@@ -96,7 +96,7 @@ class Puller:
         return read_foreign_name(await self._origin.read(CURRENT, _MOST_NAME), f"{self._origin.url}/{CURRENT}")
 
     async def _bring(self, name: str, fetcher: Fetcher) -> Pulled:
-        """Waits, in bounds, for another process that is at the same: what it brings need not be brought twice."""
+        """Pulls one generation; if another process is already pulling it, waits for that one within bounds."""
         give_up = monotonic() + _PATIENCE
         while True:
             try:
@@ -113,7 +113,7 @@ class Puller:
             await asyncio.sleep(_PAUSE)
 
     def _look(self, name: str) -> Manifest | None:
-        """A generation that stands here already, unless it is damaged: then it is brought again."""
+        """The manifest of a generation that is here already; None if it is damaged, so that it is pulled again."""
         path = self._shelf.folder / name
         try:
             if name in self._known:
@@ -139,7 +139,7 @@ class Puller:
 
     async def _fill(self, arrival: Arrival, fetcher: Fetcher) -> Pulled:
         name = arrival.path.name
-        # Whoever held it before us may have brought it since we looked; in service, it must not be replaced.
+        # The process that held it before us may have finished since we looked; in service, it must not be replaced.
         if manifest := await asyncio.to_thread(self._look, name):
             await asyncio.to_thread(arrival.discard)
             return await self._use(manifest, fetcher)
@@ -177,7 +177,7 @@ def _size(sections: Sequence[Section]) -> int:
 
 
 def _refuse_without_room(folder: Path, wanted: Sequence[Section]) -> None:
-    """Before anything arrives: also a manifest that lies about sizes is caught here."""
+    """Refuses before anything arrives, which also catches a manifest that lies about sizes."""
     here = sum(path.stat().st_size for path in folder.glob("*.part"))
     needed, free = _size(wanted) - here, shutil.disk_usage(folder).free
     if needed > free:

@@ -41,7 +41,7 @@ def parse_box(text: str) -> Bounds:
 
 
 def on_earth(lon: float, lat: float) -> bool:
-    """Not-a-number fails both comparisons, as it should."""
+    """Whether a position is on Earth; not-a-number fails both comparisons, as it should."""
     return -EAST <= lon <= EAST and -NORTH <= lat <= NORTH
 
 
@@ -55,7 +55,7 @@ def check_box(west: float, south: float, east: float, north: float) -> None:
 
 
 def cut(west: float, south: float, east: float, north: float) -> tuple[Bounds, ...]:
-    """The box in parts that do not cross the antimeridian; no longitude is in two of them."""
+    """Cuts a box into parts that do not cross the antimeridian; no longitude is in two of them."""
     if west <= east:
         return ((west, south, east, north),)
     return ((west, south, EAST, north), (-EAST, south, east, north))

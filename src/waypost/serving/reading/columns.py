@@ -1,7 +1,7 @@
-"""The plain sections of a generation as arrays over their maps, and what must be true of them before any is used.
+"""The plain sections of a generation as arrays over their mappings, and the checks they pass before any is used.
 
-A checksum tells of chance; these checks tell of a generation that was written wrongly. What passes them may be wrong,
-but it leads to no place outside the files.
+A checksum catches damage by chance; these checks catch a generation that was written wrongly. What passes them may
+still be wrong, but nothing in it points outside the files.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,8 @@ from waypost.serving.reading.mapped import Mapped, ascends, lies_between
 Floats = NDArray[np.float64]
 
 _OFFSET, _SLOT, _KEY, _POWER, _UPDATED = 8, 4, 8, 4, 8
-# Of geoindex-rs' trees: its header's first two bytes (flatbush, version 3, 64-bit floats), and their usual node.
+# Of geoindex-rs' trees: the header's size, its first two bytes (flatbush, version 3, 64-bit floats), children per node,
+# bytes per box.
 _TREE_HEADER, _TREE_MARK, _TREE_NODE, _TREE_BOX = 8, 0x38FB, 16, 32
 _WIDE_NODES = 16384
 
@@ -41,7 +42,7 @@ class Columns(msgspec.Struct, frozen=True, eq=False):
 
 
 def open_columns(path: Path, count: int, files: dict[str, Mapped]) -> Columns:
-    """The columns of so many places, if nothing in them leads out of them."""
+    """Opens the columns of `count` places. Raises SnapshotBroken if anything in them points outside them."""
     for name, size in _sizes(count):
         if len(files[name]) != size:
             raise SnapshotBroken(path / name, f"is not of the size that {count:,} places take")
@@ -53,7 +54,7 @@ def open_columns(path: Path, count: int, files: dict[str, Mapped]) -> Columns:
         features=memoryview(files[layout.FEATURES]),
         offsets=memoryview(files[layout.OFFSETS]).cast("Q"),
         ids=files[layout.IDS],
-        # Without places one empty slot, where every search ends.
+        # Without places there is one empty slot, where every search ends.
         slots=memoryview(files[layout.SLOTS] or bytes(_SLOT)).cast("I"),
         keys=np.frombuffer(files[layout.KEYS], dtype="<u8"),
         lon=np.frombuffer(points, dtype="<f8", count=count),
@@ -68,7 +69,7 @@ def open_columns(path: Path, count: int, files: dict[str, Mapped]) -> Columns:
 
 
 def _sizes(count: int) -> Iterator[tuple[str, int]]:
-    """A damaged count is noticed by the plain sections, before the R-tree computes with it."""
+    """The expected sizes; the plain sections come first, so that a damaged count never reaches the R-tree."""
     yield layout.OFFSETS, (count + 1) * _OFFSET
     yield layout.IDS, count * layout.ID_BYTES
     yield layout.KEYS, count * _KEY
@@ -90,7 +91,7 @@ def _wrongs(columns: Columns) -> Iterator[tuple[str, str]]:
     if not (lies_between(columns.lon, -EAST, EAST) and lies_between(columns.lat, -NORTH, NORTH)):
         yield layout.POINTS, "a point is not on Earth"
     if columns.count and not _is_tree(columns.tree, columns.count):
-        yield layout.BOXES, "it is no R-tree"
+        yield layout.BOXES, "it is not an R-tree"
 
 
 def _is_tree(tree: memoryview, count: int) -> bool:
@@ -104,13 +105,13 @@ def _is_tree(tree: memoryview, count: int) -> bool:
     nodes = sum(levels)
     kind = "<u2" if nodes < _WIDE_NODES else "<u4"
     leads = np.frombuffer(tree, dtype=kind, offset=_TREE_HEADER + nodes * _TREE_BOX)
-    # It also stops at a box that is not a number.
+    # A box that is not a number would stop the process too.
     corners = np.frombuffer(tree, dtype="<f8", count=4 * nodes, offset=_TREE_HEADER)
     if int(leads[:count].max()) >= count or not lies_between(corners, -EAST, EAST):
         return False
     at, below = count, 0
     for lower, level in pairwise(levels):
-        # Each node leads to the first of its children, which lie one after the other, four numbers each.
+        # Each node points to the first of its children, which lie one after the other, four numbers each.
         expected = 4 * (below + _TREE_NODE * np.arange(level, dtype=np.uint32))
         if not np.array_equal(leads[at : at + level], expected):
             return False

@@ -1,4 +1,4 @@
-"""Conditions that rows meet or do not: each knows how many rows can, finds them all, and sieves others' rows."""
+"""Conditions on rows: each knows how many rows can meet it, finds them all, and filters rows found by others."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from waypost.serving.reading.lists import Lists
 from waypost.serving.reading.rowsets import NO_ROWS, Mask, Rows, among, among_any, union
 
-# So many sets are asked one by one; more are made one first.
+# Up to this many sets are searched one by one; more are united first.
 _FEW_SETS = 8
 _STEP = 1 << 16
 
@@ -21,7 +21,7 @@ class Condition(Protocol):
         """No more rows than this meet it."""
 
     def rows(self) -> Rows:
-        """All that meet it, ascending."""
+        """All rows that meet it, ascending."""
 
     def keep(self, rows: Rows) -> Rows:
         """Those of these ascending rows that meet it."""

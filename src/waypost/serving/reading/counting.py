@@ -16,7 +16,7 @@ def count_values(lists: Lists, rows: Rows | None, count: int, limit: int | None)
         found = np.add.reduceat(marked(rows, count)[lists.rows], starts[used].astype(np.intp), dtype=np.int64)
     else:
         return []
-    # Values ascend, so that a stable order leaves equals by value.
+    # Values ascend, so a stable sort keeps equal counts in order of value.
     order = np.argsort(-found, kind="stable")
     order = order[found[order] > 0][:limit]
     return [(lists.text(int(used[at])).decode("utf-8", "replace"), int(found[at])) for at in order]

@@ -9,11 +9,11 @@ from waypost.serving.reading.boxes import EAST, NORTH, Bounds
 
 Floats = NDArray[np.float64]
 
-# The mean radius of the Earth in metres; half way around it is as far as anything can be.
+# The mean radius of the Earth in metres; nothing is farther away than half way around it.
 RADIUS = 6371008.8
 FARTHEST = math.pi * RADIUS
 
-# Boxes are this much wider than computed: the sine's inverse has half of its digits near the poles.
+# Boxes are this many degrees wider than computed: near the poles the arcsine has only half of its digits.
 _SLACK = 2e-6
 # As arrays: numpy takes as long to make an array of a number as to compute with it.
 _HALF, _WHOLE, _ONE, _DIAMETER = np.array(math.pi / 360), np.array(math.pi / 180), np.array(1.0), np.array(2 * RADIUS)
@@ -51,7 +51,7 @@ def _haversine(lat: float, lon: float, lats: Floats, lons: Floats) -> Floats:
 
 
 def around(lat: float, lon: float, metres: float) -> Bounds:
-    """A box that holds the circle of so many metres around a point."""
+    """A box that holds the circle with this radius around a point."""
     angle = metres / RADIUS
     reach = math.degrees(angle) + _SLACK
     south, north = lat - reach, lat + reach

@@ -1,4 +1,4 @@
-"""Where the rows of a box can be: a bound on how many they are, in no time, and the runs in which they lie."""
+"""Where the rows of a box can be: a quick upper bound on their number, and the runs in which they lie."""
 
 import math
 from bisect import bisect
@@ -17,11 +17,11 @@ Window = tuple[int, int, int, int]
 Runs = NDArray[np.int64]
 Cells = NDArray[np.int64]
 
-# 256 by 256 cells up to a million rows, and twice as many a side for each time that rows are four times as many.
+# 256 by 256 cells up to a million rows, and twice as many a side whenever the number of rows quadruples.
 _COARSE, _COARSE_ROWS = 8, 1 << 20
 # The sums of more cells would take too much memory.
 _MOST_COARSE = 10
-# More than a cell of the finest grid: what rounding put into the next cell must be counted.
+# More degrees than a cell of the finest grid has: a row that rounding put into the next cell must be counted.
 _SLACK = 1e-4
 _LAST = (1 << ORDER) - 1
 # A border of more cells is not drawn finer.
@@ -30,7 +30,7 @@ _RECENT_BYTES = 2**20
 
 
 def window(west: float, south: float, east: float, north: float) -> Window:
-    """The cells of a box that does not cross the antimeridian, and one more all around: cells come from rounding."""
+    """The cells of a box that does not cross the antimeridian, and one more all around, because cells are rounded."""
     return (
         max(0, _cell((west + 180.0) / 360.0) - 1),
         max(0, _cell(_south(north)) - 1),
@@ -52,7 +52,7 @@ def _cell(part: float) -> int:
 
 
 class Grid:
-    """How many rows lie in each of 256 by 256 cells or more; as sums, so that a box takes four of them."""
+    """How many rows lie in each of 256 by 256 cells or more; kept as cumulative sums, so that a box needs only four."""
 
     def __init__(self, keys: NDArray[np.uint64]) -> None:
         self._keys = keys
@@ -80,7 +80,7 @@ class Grid:
         return sums[below + right] - sums[below + left] - sums[above + right] + sums[above + left]
 
     def runs(self, boxes: tuple[Bounds, ...]) -> Runs:
-        """Runs of rows, ascending and apart, outside of which no row is in one of the boxes."""
+        """Ascending, separate runs of rows that hold every row of the boxes."""
         runs = self._recent.get(boxes)
         if runs is None:
             found = [_cover(window(*box)) for box in boxes]
@@ -91,19 +91,21 @@ class Grid:
 
 
 def _coarse(count: int) -> int:
-    """In a cell of towns there are then about as many rows whether there are a million in all or ten."""
+    """The grid's order, chosen so that a cell with towns has about as many rows for ten million rows as for one."""
     return min(_MOST_COARSE, _COARSE + max(0, math.ceil(math.log(max(1, count) / _COARSE_ROWS, 4))))
 
 
 @lru_cache(1)
 def _on_coarse_curve(order: int) -> NDArray[np.uint64]:
-    """The numbers of the coarse cells on the curve, line by line; they take half as long as opening a generation."""
+    """The numbers of the coarse cells on the curve, line by line. Cached, as this takes half as long as opening a
+    generation.
+    """
     y, x = np.divmod(np.arange(1 << 2 * order, dtype=np.int64), 1 << order)
     return numbers(x, y, order)
 
 
 def _cover(wanted: Window) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Where on the curve the cells that cover a window begin and end; large inside, smaller at its border."""
+    """Where on the curve the cells that cover a window begin and end; cells are large inside, smaller at its border."""
     west, north, east, south = wanted
     x, y = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     whole: list[tuple[Cells, Cells, int]] = []
@@ -126,7 +128,7 @@ def _quarters(x: Cells, y: Cells) -> tuple[Cells, Cells]:
 
 
 def _on_curve(cells: list[tuple[Cells, Cells, int]]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """A cell of any size is one stretch of the curve, which begins where the leading digits of its corner change."""
+    """Where on the curve cells begin and end: a cell of any size is one stretch, set by its corner's leading digits."""
     corners = numbers(np.concatenate([x for x, _, _ in cells]), np.concatenate([y for _, y, _ in cells]), ORDER)
     shifts = np.repeat(np.array([2 * shift for *_, shift in cells], dtype=np.uint64), [len(x) for x, _, _ in cells])
     first = (corners >> shifts) << shifts

@@ -1,4 +1,4 @@
-"""The condition of lying in a box: by the R-tree where few can, and by runs of rows, step by step, where many can."""
+"""The condition of lying in a box: by the R-tree where few rows can, and by runs of rows, in steps, where many can."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -11,13 +11,13 @@ from waypost.serving.reading.columns import Columns, Floats
 from waypost.serving.reading.grid import Grid, Runs
 from waypost.serving.reading.rowsets import NO_ROWS, Mask, Rows
 
-# A box in which more rows can be is wide: they are not counted, and looked at in the order of their rows.
+# A box that can hold more rows is wide: its rows are not counted, and are walked in order.
 MANY = 200_000
 _STEP = 1 << 14
 
 
 def in_boxes(columns: Columns, boxes: tuple[Bounds, ...]) -> Rows:
-    """The rows in boxes that have none in common, by the R-tree, ascending."""
+    """The rows in disjoint boxes, by the R-tree, ascending."""
     if len(boxes) == 1:
         found = search(columns.tree, *boxes[0]).to_numpy().astype(np.uint32, copy=False)
     else:
@@ -56,7 +56,7 @@ class Inside:
         return rows[self._holds(columns.lon[rows], columns.lat[rows])]
 
     def walk(self, start: int) -> Iterator[tuple[Rows, int, int]]:
-        """The rows that lie in it from a row on, in steps; with each, how many were looked at and where it ended."""
+        """Yields the box's rows from a row on, in steps, each with how many rows it looked at and where it ended."""
         columns = self._columns
         for first, end in self.runs.tolist():
             for at in range(max(first, start), end, _STEP):

@@ -1,4 +1,4 @@
-"""Files of lists, as they are read: the values of a field in order, each with the rows that have it."""
+"""Reads files of lists: the values of a field in order, each with the rows that have it."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from waypost.serving.format import ALIGNMENT, SnapshotBroken
 from waypost.serving.reading.mapped import Mapped, ascends
 
 Rows = NDArray[np.uint32]
-# No byte of UTF-8 is as large, so a prefix and this come after everything that begins with the prefix.
+# Larger than any byte of UTF-8, so that a prefix followed by it sorts after everything that begins with the prefix.
 _PAST = b"\xff"
 _HEADER = 32
 _STEP = 1 << 18
@@ -32,7 +32,7 @@ class Lists:
 
     @property
     def starts(self) -> NDArray[np.uint64]:
-        """Where each value's rows begin, and the end of the last one's."""
+        """Where each value's rows begin, and where the last one's end."""
         return np.frombuffer(self._rows_at, dtype="<u8")
 
     def text(self, number: int) -> bytes:
@@ -48,7 +48,9 @@ class Lists:
         return self.rows[self._rows_at[number] : self._rows_at[number + 1]]
 
     def beginning(self, prefix: str) -> tuple[Rows, bool]:
-        """The rows of all values that begin so, and whether it is one value; else rows may come twice, in no order."""
+        """The rows of all values that begin with this, and whether it is at most one value; else rows may come twice,
+        in no order.
+        """
         wanted = _encoded(prefix)
         first, end = self._first(wanted), self._first(wanted + _PAST)
         return self.rows[self._rows_at[first] : self._rows_at[end]], end - first <= 1
@@ -58,7 +60,7 @@ class Lists:
 
 
 def open_lists(path: Path, mapped: Mapped, *, count: int, values: int | None) -> Lists:
-    """The file's lists, if nothing in it leads out of it."""
+    """Opens a file of lists. Raises SnapshotBroken if anything in it points outside it."""
     where = _header(path, mapped)
     if where.values != values:
         raise SnapshotBroken(path, f"has {where.values:,} values, and the manifest says {values}")
@@ -70,7 +72,7 @@ def open_lists(path: Path, mapped: Mapped, *, count: int, values: int | None) ->
         if int(starts[0]) != 0 or int(starts[-1]) != end or not ascends(starts):
             raise SnapshotBroken(path, "is damaged: its values do not follow each other")
     if not all(_in_order(lists, count)):
-        raise SnapshotBroken(path, "is damaged: it lists rows that there are not, or in a wrong order")
+        raise SnapshotBroken(path, "is damaged: it lists rows that do not exist, or in the wrong order")
     return lists
 
 
@@ -79,12 +81,12 @@ def _header(path: Path, mapped: Mapped) -> layout.ListsLayout:
         raise SnapshotBroken(path, "is shorter than its header")
     values, rows, text_bytes, nothing = memoryview(mapped)[:_HEADER].cast("Q")
     if nothing:
-        raise SnapshotBroken(path, "is damaged: its header is not one")
+        raise SnapshotBroken(path, "is damaged: its header is invalid")
     return layout.ListsLayout(values, rows, text_bytes)
 
 
 def _in_order(lists: Lists, count: int) -> Iterator[bool]:
-    """Rows ascend but where another value's begin; step by step, so that a large file takes no memory."""
+    """Checks that rows ascend except where another value begins; in steps, so that a large file takes no memory."""
     rows, starts = lists.rows, lists.starts
     for at in range(0, len(rows), _STEP):
         step = rows[at : at + _STEP + 1]
@@ -94,5 +96,5 @@ def _in_order(lists: Lists, count: int) -> Iterator[bool]:
 
 
 def _encoded(text: str) -> bytes:
-    """A lone surrogate is in no value, and finds none."""
+    """Encodes a text to look for; a lone surrogate is in no value, so it finds none."""
     return text.encode("utf-8", "surrogatepass")

@@ -33,7 +33,7 @@ def map_file(path: Path, section: Section | None) -> Mapped:
 
 
 def ascends(numbers: NDArray[Any], *, strictly: bool = False) -> bool:
-    """Step by step, so that a large file takes no memory."""
+    """Whether numbers ascend; checked in steps, so that a large file takes no memory."""
     order = np.greater if strictly else np.greater_equal
     return all(
         bool(order(numbers[at + 1 : at + _STEP + 1], numbers[at : at + _STEP][: len(numbers) - at - 1]).all())
@@ -42,5 +42,5 @@ def ascends(numbers: NDArray[Any], *, strictly: bool = False) -> bool:
 
 
 def lies_between(numbers: NDArray[np.float64], least: float, most: float) -> bool:
-    """Not-a-number does not."""
+    """Whether all numbers lie in these bounds; not-a-number does not."""
     return not len(numbers) or bool(numbers.min() >= least and numbers.max() <= most)

@@ -1,4 +1,4 @@
-"""Writing Mapbox Vector Tiles, version 2.1, with points alone: the few messages of its protobuf schema, by hand.
+"""Writes Mapbox Vector Tiles, version 2.1, with points only: the few messages of its protobuf schema, by hand.
 
 Tile     3: layers
 Layer   15: version, 1: name, 2: features, 3: keys, 4: values, 5: extent
@@ -28,8 +28,8 @@ def _written(number: int) -> bytes:
     return bytes(digits)
 
 
-# Nearly all numbers of a tile are small; among them the steps to a point, which are never negative, so that their
-# zigzag form is their double.
+# Nearly all numbers in a tile are small. So are the steps to a point, which are never negative: their zigzag form is
+# their double.
 _SMALL = [_written(number) for number in range(2 * EXTENT)]
 
 
@@ -42,7 +42,7 @@ def _field(tag: bytes, content: bytes) -> bytes:
 
 
 class Layer:
-    """A layer in the making; what it says about points is written once and then referred to."""
+    """A layer being written; each property value is written once and then referred to."""
 
     def __init__(self, name: str, keys: Iterable[str]) -> None:
         self._name = name
@@ -51,7 +51,7 @@ class Layer:
         self._features: list[bytes] = []
 
     def add(self, x: int, y: int, properties: Iterable[tuple[str, Value | None]]) -> None:
-        """A point, in steps from the tile's upper left corner; a property that is None is left out."""
+        """Adds a point, in steps from the tile's upper left corner; a property that is None is left out."""
         keys, values = self._keys, self._values
         tags: list[bytes] = []
         for key, value in properties:
@@ -67,7 +67,7 @@ class Layer:
         self._features.append(b"\x12" + _SMALL[len(point)] + point)
 
     def tile(self) -> bytes:
-        """A tile with this layer alone; empty when nothing is in it."""
+        """A tile with only this layer; empty bytes when the layer has no points."""
         if not self._features:
             return b""
         parts = (

@@ -1,7 +1,7 @@
-"""The places nearest to a point, by great-circle distance, with any conditions: exact also at poles and antimeridian.
+"""The places nearest to a point, by great-circle distance, with any conditions: exact even at poles and antimeridian.
 
-geoindex-rs knows distances in degrees alone. Its neighbours tell how far to look: a straight line on the plane of
-degrees is never shorter than the way on the globe, so that a circle as wide holds at least as many places. All places
+geoindex-rs knows only distances in degrees. Its neighbours tell how far to look: a straight line on the plane of
+degrees is never shorter than the way on the globe, so a circle of that radius holds at least as many places. All places
 in a box around the circle are then ranked by their real distance.
 """
 
@@ -23,20 +23,20 @@ from waypost.serving.reading.rowsets import NO_ROWS, Rows
 
 Floats = NDArray[np.float64]
 
-# As many rows are ranked without looking for a circle first.
+# Up to this many rows are ranked without looking for a circle first.
 _FEW = 5_000
-# Where one in as many is wanted, a circle would save less than finding it takes.
+# Where at least one row in this many is wanted, a circle would save less time than finding it takes.
 _MUCH = 4
-# As many neighbours are asked for; a circle for more is made from theirs.
+# At most this many neighbours are asked for; a circle for more is estimated from theirs.
 _MOST_NEIGHBOURS = 1_000
-# From this latitude on, and beyond so many degrees, degrees of longitude tell little about distance.
+# From this latitude on, and beyond this many degrees, degrees of longitude tell little about distance.
 _HIGH, _FAR = 60.0, 2.0
-# How much farther to look when there was too little.
+# How much farther to look when too few were found.
 _LEAST_STEP, _MOST_STEP = 1.5, 8.0
 
 
 class Ranked(msgspec.Struct, frozen=True, eq=False):
-    """Rows, nearest first, and among equals by row; `matched` counts all, where that is known."""
+    """Rows, nearest first, equally near ones by row; `matched` counts all matching rows, where that is known."""
 
     rows: Rows
     metres: Floats
@@ -58,7 +58,7 @@ class Nearest:
     ) -> Ranked:
         """The places from one rank up to another among those that meet the conditions, within a radius if there is one.
 
-        The farther ranks are, the more places are measured for them, at worst all there are.
+        The higher the ranks, the more places are measured, at worst all of them.
         """
         start, end = min(ranks[0], self._count), min(ranks[1], self._count)
         # Beyond the last place there is nothing to look for.
@@ -81,12 +81,12 @@ class Nearest:
     def _candidates(
         self, near: tuple[float, float], wanted: int, most: float, conditions: Sequence[Condition]
     ) -> tuple[Rows, Floats, bool]:
-        """More rows than wanted that are nearer than all others, or all rows there are (and whether it is all)."""
+        """More rows than wanted that are nearer than all others, or all matching rows; and whether these are all."""
         if not self._count:
             return NO_ROWS, np.empty(0), True
         if self._is_small(near, wanted, most, conditions):
             return *self._inside(near, most, conditions), True
-        # One more, to know whether there is more.
+        # One more than wanted, to know whether the list goes on.
         reach = min(most, self._reach(near, wanted + 1, conditions))
         while True:
             rows, metres = self._inside(near, reach, conditions)
@@ -98,13 +98,13 @@ class Nearest:
             reach = min(most, reach * min(_MOST_STEP, max(_LEAST_STEP, step)))
 
     def _is_small(self, near: tuple[float, float], wanted: int, most: float, conditions: Sequence[Condition]) -> bool:
-        """Whether all that can be meant is little enough, or enough of it is wanted, to be ranked at once."""
+        """Whether all candidates can be ranked at once, because they are few or many of them are wanted."""
         if (conditions[0].most if conditions else self._count) <= max(_FEW, _MUCH * wanted):
             return True
         return most < FARTHEST and Inside(self._columns, self._grid, around(*near, most)).most <= MANY
 
     def _nearby(self, near: tuple[float, float], wanted: int) -> tuple[Rows, Floats]:
-        """The same for a few places without conditions, which is what most people ask."""
+        """The nearest few places without conditions, which is what most clients ask for."""
         columns, reach = self._columns, self._farthest(near, max(1, wanted))
         rows = in_boxes(columns, cut(*around(*near, reach)))
         metres = metres_to(*near, columns.lat.take(rows), columns.lon.take(rows))
@@ -132,7 +132,7 @@ class Nearest:
         return rows
 
     def _reach(self, near: tuple[float, float], wanted: int, conditions: Sequence[Condition]) -> float:
-        """How far away the last of so many places is at most, or about when they are many or must meet conditions."""
+        """How far away the last of the wanted places is at most; an estimate if they are many or have conditions."""
         if conditions:
             wanted = wanted * self._count // max(1, conditions[0].most)
         asked = min(wanted, _MOST_NEIGHBOURS)
@@ -147,12 +147,12 @@ class Nearest:
         if len(found) < wanted:
             return FARTHEST
         if degrees < _FAR and abs(lat) < _HIGH and abs(lon) + degrees <= EAST:
-            # A little more: what is just as far must not be lost to rounding.
+            # A little more: a place at exactly this distance must not be lost to rounding.
             return math.radians(degrees) * RADIUS * (1 + 1e-9) + 1e-3
         return self._farthest_around(near, wanted, found)
 
     def _farthest_around(self, near: tuple[float, float], wanted: int, found: NDArray[np.integer]) -> float:
-        """The same by real distances, and with those on the other side of the antimeridian."""
+        """As `_farthest`, by real distances and with neighbours across the antimeridian."""
         (lat, lon), columns = near, self._columns
         behind = lon - math.copysign(2 * EAST, lon)
         others = np.asarray(neighbors(columns.tree, behind, lat, max_results=wanted, max_distance=None))
@@ -162,7 +162,7 @@ class Nearest:
 
 
 def _between(rows: Rows, metres: Floats, start: int, end: int) -> tuple[Rows, Floats]:
-    """Those from one rank up to another, in order; rows ascend, so that a stable order leaves equals by row."""
+    """The rows from one rank up to another, nearest first; rows ascend, so a stable sort keeps equals in row order."""
     end = min(end, len(rows))
     if start >= end:
         return rows[:0], metres[:0]

@@ -10,9 +10,9 @@ from waypost.kernel.folding import words
 from waypost.serving.format import LONGEST_WORD
 from waypost.serving.reading.boxes import Bounds, check_box, on_earth
 
-# What people type into a search field is shorter; each word costs a search.
+# People type less than this into a search field; each word costs a search.
 MOST_TEXT, MOST_TEXT_WORDS = 200, 10
-# As many values of one field as an answer looks for.
+# The most values of one field that a query may have.
 MOST_VALUES = 100
 
 FIELDS = ("country", "operator", "category", "status", "source")
@@ -25,7 +25,7 @@ class BadQuery(AskedWrongly):
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """Places that meet all of this; of several values of one field any will do."""
+    """Selects the places that meet all conditions; of several values of one field, any will do."""
 
     # West, south, east and north; a west greater than the east crosses the antimeridian.
     box: Bounds | None = None
@@ -40,14 +40,14 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     category: tuple[str, ...] = ()
     status: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
-    # Kilowatts, at least; what has no known power has too little.
+    # At least this many kilowatts; a place without a known power does not match.
     power_from: float | None = None
     # Both inclusive; a place without a known time is in no period.
     updated_from: datetime | None = None
     updated_to: datetime | None = None
 
     def values(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The fields of which values are asked for, with these."""
+        """The fields that the query restricts, with the wanted values."""
         if not (self.country or self.operator or self.category or self.status or self.source):
             return ()
         return tuple((field, values) for field in FIELDS if (values := getattr(self, field)))
@@ -88,7 +88,7 @@ def _check_radius(radius: float, near: tuple[float, float] | None) -> None:
 
 
 def prefixes(text: str) -> list[str]:
-    """The words of a text, as beginnings of a place's words; one that begins another says nothing more."""
+    """The words of a text, as prefixes of a place's words, without those that are themselves prefixes of another."""
     if len(text) > MOST_TEXT:
         raise BadQuery(f"a text has at most {MOST_TEXT} characters, and this one has {len(text):,}", parameter="q")
     found = list(dict.fromkeys(word[:LONGEST_WORD] for word in words(text)))

@@ -1,4 +1,4 @@
-"""Answering from a generation: its files are mapped read-only, and no place is decoded on the way out."""
+"""Answers from a generation: its files are mapped read-only, and no place is decoded on the way out."""
 
 import uuid
 from pathlib import Path
@@ -24,7 +24,7 @@ Part = TypeVar("Part")
 
 
 class Generation:
-    """One open generation. What it hands out stays valid after `close`, which only lets go of the mappings."""
+    """One open generation. What it hands out stays valid after `close`, which only releases the mappings."""
 
     def __init__(self, path: Path, manifest: Manifest, columns: Columns, lists: dict[str, Lists]) -> None:
         self.path = path
@@ -34,7 +34,7 @@ class Generation:
         self._lists = lists
         self._selecting: Selecting | None = Selecting(columns, lists)
         self._tiles: Tiles | None = Tiles(columns)
-        # By themselves, for `find`: each look through the columns would cost it a tenth of its time.
+        # Kept here for `find`: going through `columns` each time would cost it a tenth of its time.
         self._features, self._offsets = columns.features, columns.offsets
         self._slots, self._ids = columns.slots, columns.ids
         self._homes = max(0, layout.slots_for(self.count) - 1)
@@ -77,11 +77,11 @@ class Generation:
         return uuid.UUID(bytes=self._ids[row * 16 : row * 16 + 16])
 
     def select(self, query: Query, limit: int, start: int = 0) -> Selected:
-        """The places that a query means, from a row on, or for the nearest from a rank on."""
+        """The places that match a query, from row `start` on, or from that rank on when it asks for the nearest."""
         return self._open(self._selecting).select(query, limit, start)
 
     def counts(self, field: str, query: Query, limit: int | None = None) -> list[tuple[str, int]]:
-        """How many of the places that a query means have each value of a field, most first, then by value."""
+        """How many of the places that match a query have each value of a field, most first, then by value."""
         if field not in FIELDS:
             raise BadQuery(f"places are counted by {', '.join(FIELDS)}, and not by {field[:80]!r}", parameter="by")
         rows = self._open(self._selecting).rows(query)
@@ -111,7 +111,7 @@ class Generation:
         self.tile(0, 0, 0)
 
     def close(self) -> None:
-        """Lets go of the mappings; each goes away with the last answer that still points into it.
+        """Releases the mappings; each goes away with the last answer that still points into it.
 
         Unmapping by force would pull the memory from under an answer that is being sent.
         """
@@ -126,7 +126,7 @@ class Generation:
 
 
 def _is_true(manifest: Manifest, sources: Lists) -> bool:
-    """Whether the rest of a manifest, which has no checksum of its own, fits what is known from elsewhere."""
+    """Whether the rest of a manifest, which has no checksum of its own, agrees with its name and its files."""
     try:
         name = layout.generation_name(manifest.created_at, manifest.sections, manifest.attribution)
     except OverflowError:

@@ -1,16 +1,16 @@
-"""What was found lately, within a bound of bytes: paging through an answer does not find it anew for each page."""
+"""Remembers recent results within a bound of bytes, so that paging through an answer does not search for each page."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 Found = TypeVar("Found")
-# What an entry takes beside what was found, about.
+# About how many bytes an entry takes besides its result.
 _ENTRY = 512
 
 
 class Recent(Generic[Found]):
-    """The least recently used go first; what is larger than half the bound is not kept."""
+    """Drops the least recently used first; results larger than half the bound are not kept."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes

@@ -1,4 +1,4 @@
-"""Sets of rows as ascending arrays: what is in several of them, or in one of them."""
+"""Sets of rows as ascending arrays: their unions and intersections."""
 
 from collections.abc import Sequence
 
@@ -9,16 +9,16 @@ Rows = NDArray[np.uint32]
 Mask = NDArray[np.bool_]
 
 NO_ROWS: Rows = np.empty(0, dtype=np.uint32)
-# From this part of all rows on, a mark for each row is cheaper than sorting them.
+# From one row in this many on, a mark for each row is cheaper than sorting them.
 _MANY = 8
-# Searching for a row takes as long as making so many marks, or looking at so many; clearing them is quicker still.
+# Searching for a row takes as long as making or reading `_SEARCH` marks; clearing marks is `_CLEAR` times quicker.
 _SEARCH, _CLEAR = 40, 32
-# Who has so many times fewer rows is looked for among the others.
+# A set with this many times fewer rows is looked for in the other one.
 _FEWER = 16
 
 
 def union(rows: Rows, count: int) -> Rows:
-    """Each of these rows, which come in no order and may come twice, once and ascending."""
+    """Sorts rows and drops those that come twice."""
     if len(rows) > count // _MANY:
         return marked(rows, count).nonzero()[0].astype(np.uint32)
     ordered = np.sort(rows)
@@ -29,13 +29,13 @@ def union(rows: Rows, count: int) -> Rows:
 
 def marked(rows: Rows, count: int) -> Mask:
     marks: Mask = np.zeros(count, dtype=np.bool_)
-    # In numpy's own type for indexes: with the rows as they are it takes about twice as long.
+    # In numpy's own index type: without the conversion it takes about twice as long.
     marks[rows.astype(np.intp)] = True
     return marks
 
 
 def among(rows: Rows, others: Rows, count: int) -> Mask:
-    """Which of these ascending rows are among the others, which ascend too."""
+    """A mask of the rows that are among the others; both ascend."""
     if not len(others):
         return np.zeros(len(rows), dtype=np.bool_)
     few = min(len(rows), len(others) * _FEWER)
@@ -50,7 +50,7 @@ def among(rows: Rows, others: Rows, count: int) -> Mask:
 
 
 def _few_among(rows: Rows, others: Rows) -> Mask:
-    """The same, by looking for the others, of which there are few."""
+    """As `among`, by looking for the others, of which there are few."""
     at = rows.searchsorted(others)
     inside = at < len(rows)
     at, others = at[inside], others[inside]

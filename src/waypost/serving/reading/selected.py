@@ -1,4 +1,4 @@
-"""What a question brings: rows, and their Features as slices of the map."""
+"""The result of a query: rows, and their Features as slices of the mapping."""
 
 from collections.abc import Sequence
 
@@ -14,8 +14,8 @@ _ONE = np.array(1, dtype=np.uint32)
 class Selected(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The rows of one answer, ascending, or nearest first with their distances in `metres`.
 
-    `matched` counts all that the question meets; None where counting would take too long. `next` is where the answer
-    after this one starts, None at the end.
+    `matched` counts all rows that match the query; None where counting would take too long. `next` is where the next
+    answer starts, None at the end.
     """
 
     matched: int | None
@@ -42,7 +42,7 @@ class Selected(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
 
 def feature_collection(selected: Selected, attribution: Sequence[str] = ()) -> bytes:
-    """The answer as GeoJSON, with the counts that OGC API Features asks for, and whom to name beside it."""
+    """The answer as GeoJSON, with the counts that OGC API Features asks for, and the attribution."""
     matched = b"" if selected.matched is None else b'"numberMatched":%d,' % selected.matched
     opening = b'{"type":"FeatureCollection",%b"numberReturned":%d,"attribution":%b,"features":['
     head = opening % (matched, len(selected.rows), msgspec.json.encode(attribution))

@@ -1,4 +1,4 @@
-"""From a question to rows: the narrowest condition finds rows and the others sieve them; a wide box is walked."""
+"""From a query to rows: the narrowest condition finds rows and the others filter them; a wide box is walked."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -18,13 +18,14 @@ from waypost.serving.reading.recent import Recent
 from waypost.serving.reading.rowsets import NO_ROWS, Rows
 from waypost.serving.reading.selected import Selected
 
-# As many rows are looked at for one answer out of a wide box; then it ends short of its limit and says where to go on.
+# At most this many rows are looked at for one answer from a wide box; then it ends short of its limit and says where to
+# go on.
 MOST_WALKED = 2_000_000
 _RECENT_BYTES = 8 * 2**20
 
 
 class Selecting:
-    """Answers questions from the columns and lists of one generation."""
+    """Answers queries from the columns and lists of one generation."""
 
     def __init__(self, columns: Columns, lists: dict[str, Lists]) -> None:
         self._columns, self._lists = columns, lists
@@ -47,14 +48,14 @@ class Selecting:
             if box is not None:
                 return self._walk(box, conditions, limit, start)
             found = self._found(query, conditions)
-        # In the rows' own type: numpy would turn all of them into another.
+        # In the rows' own type: otherwise numpy would convert all of them.
         first = int(found.searchsorted(np.uint32(min(start, self._count)))) if start else 0
         last = first + limit
         following = int(found[last]) if last < len(found) else None
         return self._selected(len(found), found[first:last], following)
 
     def rows(self, query: Query) -> Rows | None:
-        """All rows that meet a question, ascending; None when it sets no condition."""
+        """All rows that match a query, ascending; None when it sets no condition."""
         check_query(query)
         conditions = self._conditions(query)
         if query.near is not None and query.radius is not None:
@@ -62,7 +63,7 @@ class Selecting:
         return self._found(query, conditions) if conditions else None
 
     def _in_narrow_box(self, query: Query) -> Rows | None:
-        """The rows of a box, if nothing else is asked: what maps ask again and again, in the fewest steps."""
+        """The rows of a box, if nothing else is asked: a short cut, because maps ask this again and again."""
         box = query.box
         if box is None or query != Query(box=box) or is_everywhere(box) or box[0] > box[2]:
             return None
@@ -118,7 +119,7 @@ class Selecting:
         return Selected(matched=matched, rows=rows, next=following, features=columns.features, offsets=columns.offsets)
 
     def _conditions(self, query: Query) -> list[Condition]:
-        """The narrowest first."""
+        """The query's conditions, narrowest first."""
         found = list(self._each(query))
         if len(found) > 1:
             found.sort(key=lambda condition: condition.most)
@@ -140,7 +141,7 @@ class Selecting:
 
 
 def sieve(conditions: Sequence[Condition]) -> Rows:
-    """The rows that meet all of them, of which the first is the narrowest."""
+    """The rows that meet all conditions, of which the first is the narrowest."""
     found = conditions[0].rows()
     for condition in conditions[1:]:
         if not len(found):
@@ -150,14 +151,14 @@ def sieve(conditions: Sequence[Condition]) -> Rows:
 
 
 def _wide(conditions: Sequence[Condition]) -> Inside | None:
-    """The box, when it is wide and nothing else is narrow."""
+    """The box's condition, if it is wide and no other condition is narrow; else None."""
     if conditions[0].most <= MANY:
         return None
     return next((condition for condition in conditions if isinstance(condition, Inside)), None)
 
 
 def at_least(columns: Columns, power: float) -> Meets:
-    """Compared as 32-bit floats, as the column has them: 22.1 is at least 22.1."""
+    """The condition of having at least this power, compared as 32-bit floats as in the column: 22.1 matches 22.1."""
     with np.errstate(over="ignore"):
         least = np.float32(power)
     return Meets(columns.power, lambda powers: powers >= least)

@@ -1,7 +1,7 @@
 """Map tiles of places. A tile is one run of rows, because rows follow a curve over the map that fills tile after tile.
 
 A tile with few places shows each of them. One with more shows clusters, in a grid of 16 by 16 cells, each a run of rows
-too: a cluster stands at the mean position of its places, or of 8 of them, spread evenly over its run, when it has more.
+too: a cluster stands at the mean position of its places or, if it has more than 8, of 8 spread evenly over its run.
 Places north or south of the map's edge are on no tile.
 """
 
@@ -61,14 +61,14 @@ _decode = msgspec.json.Decoder(_Feature).decode
 
 
 class Tiles:
-    """The tiles of one generation; those drawn lately are remembered."""
+    """The tiles of one generation; recently drawn ones are remembered."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         self._recent: Recent[bytes] = Recent(_RECENT_BYTES)
 
     def tile(self, z: int, x: int, y: int) -> bytes:
-        """A Mapbox Vector Tile; empty where no place is."""
+        """A Mapbox Vector Tile; empty where there are no places."""
         check_tile(z, x, y)
         drawn = self._recent.get((z, x, y))
         if drawn is None:
@@ -80,7 +80,7 @@ class Tiles:
         shift = 2 * (DEEPEST - z)
         first, keys = tile_number(z, x, y) << shift, self._columns.keys
         start, end = keys.searchsorted(np.array([first, first + (1 << shift)], dtype=np.uint64)).tolist()
-        # At the edge of the map its cells hold what lies beyond it, too.
+        # Cells at the edge of the map also hold what lies beyond it.
         shown = _Shown(self._columns.lat, start, end, at_edge=y in {0, (1 << z) - 1})
         drawing = _Drawing(self._columns, z, x, y)
         if shown.count <= MOST_SINGLE:
@@ -93,7 +93,7 @@ class Tiles:
 
 
 class _Shown:
-    """Those of a run of rows that are on the map, which is nearly always all of them, numbered from 0."""
+    """The rows of a run that are on the map, nearly always all of them, numbered from 0."""
 
     def __init__(self, lat: Floats, start: int, end: int, *, at_edge: bool) -> None:
         self._start = start
@@ -113,7 +113,7 @@ class _Shown:
 
 
 class _Drawing:
-    """One tile in the making."""
+    """One tile being drawn."""
 
     def __init__(self, columns: Columns, z: int, x: int, y: int) -> None:
         self._columns = columns
@@ -121,7 +121,7 @@ class _Drawing:
         self.layer = Layer(LAYER, _KEYS)
 
     def places(self, rows: Numbers) -> None:
-        """Each by itself."""
+        """Draws each place by itself."""
         columns = self._columns
         for row, x, y in zip(rows.tolist(), *_whole(*self._steps(rows)), strict=True):
             feature = _decode(columns.features[columns.offsets[row] : columns.offsets[row + 1] - 1])
@@ -140,7 +140,9 @@ class _Drawing:
             )
 
     def cells(self, shown: _Shown, edges: Numbers) -> None:
-        """Clusters, from the rows at which cells begin and the last one ends; a place that is alone is shown itself."""
+        """Draws clusters; a place alone in its cell is drawn itself. `edges` has each cell's first row, and the last's
+        end.
+        """
         edges = shown.numbers(edges)
         firsts, counts = edges[:-1], np.diff(edges)
         self.places(shown.rows(firsts[counts == 1]))
@@ -160,20 +162,20 @@ class _Drawing:
 
 
 def _sample(firsts: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
-    """For each cluster the numbers of a few of its places, spread evenly, or of all; and which of these count."""
+    """For each cluster the numbers of a few of its places, spread evenly, or of all; and which entries count."""
     each, counts = np.arange(_SAMPLE), counts[:, None]
     spread = np.where(counts <= _SAMPLE, np.minimum(each, counts - 1), each * counts // _SAMPLE)
     return firsts[:, None] + spread, (each < counts).astype(np.intp)
 
 
 def _whole(across: Floats, down: Floats) -> tuple[list[int], list[int]]:
-    """In whole steps, and inside: at its last digit a position may round across the tile's border."""
+    """Rounds to whole steps inside the tile: in its last digit a position may round across the border."""
     x, y = (np.clip(steps, 0, EXTENT - 1).astype(np.intp).tolist() for steps in (across, down))
     return x, y
 
 
 def tile_number(z: int, x: int, y: int) -> int:
-    """The tile's place on the curve of its zoom level: what `hilbert.numbers` says, for one."""
+    """The tile's position on the curve of its zoom level: `hilbert.numbers` for a single tile."""
     number = 0
     for bit in range(z - 1, -1, -1):
         right, lower = (x >> bit) & 1, (y >> bit) & 1

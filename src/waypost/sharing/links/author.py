@@ -1,4 +1,4 @@
-"""Makes links: draws phrases that nobody has, or takes those that were asked for."""
+"""Makes links: draws phrases that no link has, or takes those that were asked for."""
 
 import asyncio
 import random
@@ -19,19 +19,19 @@ from waypost.sharing.phrases.drawing import Drawing
 from waypost.sharing.phrases.formats import join
 from waypost.telemetry.metrics import LINKS_CREATED
 
-# Only a phrase that was chosen by hand can stand in a drawn one's way, so that a few draws are plenty.
+# Only a phrase chosen by hand can collide with a drawn one, so a few draws are plenty.
 DRAWS = 5
 _BASE_SECONDS = 0.01
 _CAP_SECONDS = 1.0
 
 
 class NoPhraseFree(TransientError):
-    """All phrases that were drawn are taken; the next ones will not be."""
+    """All drawn phrases were taken; the next ones are unlikely to be."""
 
     slug = "no-phrase-free"
 
     def __init__(self) -> None:
-        super().__init__(f"{DRAWS} phrases were drawn, and all of them are taken by hand; try again")
+        super().__init__(f"{DRAWS} phrases were drawn, and all of them are taken already; try again")
 
 
 class Author:
@@ -50,8 +50,8 @@ class Author:
         self._rng = rng or random.Random()  # noqa: S311 - spreads retries, guards nothing
 
     async def make(self, draft: Draft, by: str, *, inside: bool = False) -> MadeLink:
-        """A link as wished, by whoever `by` names. `inside`: its target is a page of our own, put together by us."""
-        # First of all: what was right then may be out of bounds by now, such as a time to end.
+        """Makes the link a draft asks for. `by` names the author; `inside`: the target is a page of our own."""
+        # Before any check: what was valid in the first request may not be now, such as an expiry time.
         if draft.idempotency and (before := await self.links.get(draft.link_id)):
             return repeated(draft, before)
         blank = prepare(draft, self.rules, self.settings, utc_now(), inside=inside)
@@ -62,7 +62,7 @@ class Author:
         try:
             link = await self._add(blank, by)
         except AlreadyMade as error:
-            # The same request came twice at once, and the other was quicker.
+            # The same request came twice at once, and the other one was quicker.
             return repeated(draft, error.link)
         LINKS_CREATED.inc()
         return MadeLink(link, "new")

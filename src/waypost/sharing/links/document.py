@@ -1,4 +1,4 @@
-"""A link, and each change of it, as people and scripts see them: over HTTP, from commands and in files."""
+"""A link, and each change to it, as people and scripts see them: over HTTP, from commands and in files."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _SEPARATORS = re.compile(r"[-_ ]+")
 
 
 class EditDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """`by` is `key:` and the key's id, `local` or `anonymous`; `before` is null for the link's making."""
+    """`by` is `key:` and the key's id, `local` or `anonymous`; `before` is null for the link's creation."""
 
     version: int
     at: datetime
@@ -26,13 +26,13 @@ class EditDocument(msgspec.Struct, frozen=True, kw_only=True):
     after: LinkState
 
 
-# What a document has of the link as it is.
+# Fields that a document copies from the link unchanged.
 _SAME = tuple(name for name in LinkDocument.__struct_fields__ if name in Link.__struct_fields__)
 _SAME_STATE = tuple(name for name in LinkState.__struct_fields__ if name in Link.__struct_fields__)
 
 
 def path_of(phrase: str) -> str:
-    """How a phrase stands in an address: as it is, or, where that would need percent signs, in ASCII with hyphens."""
+    """The phrase as written in an address: unchanged, or, if that would need percent signs, in ASCII with hyphens."""
     if phrase.isascii() and " " not in phrase:
         return quote(phrase)
     return slug(_SEPARATORS.sub(" ", phrase))
@@ -49,7 +49,7 @@ def show_link(link: Link, base_url: str, visits: int, edit_token: str | None = N
 
 
 async def show_links(visits: VisitStore, links: Sequence[Link], base_url: str) -> Sequence[LinkDocument]:
-    """Each with the number of its visits."""
+    """Returns the links as documents, each with its number of visits."""
     counted = await visits.count([link.id for link in links])
     return [show_link(link, base_url, counted.get(link.id, 0)) for link in links]
 

@@ -1,4 +1,4 @@
-"""A link that somebody wants: what they said, and what becomes of it before it has a phrase."""
+"""A link that a caller wants: what they asked for, and the link it becomes before it has a phrase."""
 
 import hashlib
 import uuid
@@ -16,18 +16,18 @@ from waypost.sharing.links.targets import TargetRules
 from waypost.sharing.links.terms import check_terms
 from waypost.sharing.phrases.matching import check_custom
 
-# Ids of links that are made with an Idempotency-Key follow from it, so that a repetition meets the first.
+# Links made with an Idempotency-Key get an id derived from it, so that a repetition finds the first link.
 _REPEATABLE = uuid.UUID("5f0e7f5c-7a3d-5b52-9d0c-6c1b2f6c3a11")
 
 
 class IdempotencyKeyReused(Conflict):
-    """The same Idempotency-Key came with another wish before, or its link is no more."""
+    """The Idempotency-Key came with a different request before, or its link was deleted."""
 
     slug = "idempotency-key-reused"
 
 
 class Draft(NewLink, frozen=True, kw_only=True):
-    """A wish. Language, theme and format are the settings' where it says nothing; a theme of "" is for none."""
+    """A link to make. Language, theme and format default to the settings; a theme of "" means none."""
 
     owner: str | None = None
     # The Idempotency-Key.
@@ -50,9 +50,9 @@ class Draft(NewLink, frozen=True, kw_only=True):
         return str(uuid.uuid5(_REPEATABLE, f"{self.owner or ''}\n{self.idempotency}"))
 
     def asked(self) -> str | None:
-        """By which a repetition is told from another wish with the same Idempotency-Key.
+        """A hash of the request, which tells a repetition from a different request with the same Idempotency-Key.
 
-        Of a password it knows only that there is one: a quick hash of it would undo the slow one.
+        It covers only whether there is a password: a quick hash of the password would undo the slow one.
         """
         if self.idempotency is None:
             return None
@@ -61,16 +61,16 @@ class Draft(NewLink, frozen=True, kw_only=True):
 
 
 class MadeLink(msgspec.Struct, frozen=True):
-    """A link, and how it came about: made now, by the same request before, or for another one."""
+    """A link, and how it came about: made now, by the same request before, or by a different one."""
 
     link: Link
     how: Literal["new", "repeated", "reused"]
 
 
 def prepare(draft: Draft, rules: TargetRules, settings: SharingSettings, now: datetime, *, inside: bool) -> Link:
-    """The link as it will be, but for its password, and for its phrase if it is to be drawn.
+    """Returns the link without its password, and without its phrase if that is to be drawn.
 
-    `inside` is for a target that is a page of our own, put together by us: it is not checked.
+    `inside` means that the target is a page of our own, built by us: it is not checked.
     """
     drawn = _drawn_from(draft, settings) if draft.phrase is None else {"language": None, "theme": None}
     return Link(
@@ -88,7 +88,7 @@ def prepare(draft: Draft, rules: TargetRules, settings: SharingSettings, now: da
 
 
 def repeated(draft: Draft, link: Link) -> MadeLink:
-    """The link that this wish made before. Raises IdempotencyKeyReused when it was another wish, or is deleted."""
+    """The link that the same draft made before. Raises IdempotencyKeyReused if it was another draft, or is deleted."""
     if link.asked != draft.asked():
         raise IdempotencyKeyReused("this Idempotency-Key has made another link already; use a new one for each link")
     if link.deleted:
@@ -98,6 +98,6 @@ def repeated(draft: Draft, link: Link) -> MadeLink:
 
 def _drawn_from(draft: Draft, settings: SharingSettings) -> Mapping[str, Any]:
     language = draft.language or settings.language
-    # Another language may not have the theme that is set for ours.
+    # Another language may lack the theme that is set for ours.
     usual = settings.theme if language == settings.language else None
     return {"language": language, "theme": (usual if draft.theme is None else draft.theme) or None}

@@ -1,4 +1,4 @@
-"""Changes links, whatever others do to them at the same moment."""
+"""Changes links, even while others change them too."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ from waypost.sharing.links.store import LinkStore
 from waypost.sharing.links.targets import TargetRules
 from waypost.sharing.links.terms import check_password, check_terms
 
-# Each time at least one of those who change a link at the same moment is done.
+# In each round at least one of the concurrent edits succeeds.
 _TRIES = 20
 _BASE_SECONDS = 0.005
 _CAP_SECONDS = 0.1
@@ -35,16 +35,16 @@ async def edit(
     is_admin: bool = False,
     tries: int = _TRIES,
 ) -> Link:
-    """The link as it is then. Raises UnknownLink when it is deleted, LinkChanged when others change it all the time.
+    """Returns the changed link. Raises UnknownLink when it is deleted, LinkChanged when others keep changing it.
 
-    With a single try it is changed as it was given, or not at all. What an administrator has disabled (`is_admin`, or
-    this machine) is enabled by one alone: DisabledByAdmin.
+    With a single try the link is changed as it was given, or not at all. Only an administrator (`is_admin`, or this
+    machine) may enable what an administrator has disabled; others get DisabledByAdmin.
     """
     fields = _checked(rules, link, changes)
     if isinstance(changes.password, str):
         fields["password"] = await hash_in_thread(check_password(changes.password))
     may_enable = is_admin or by == LOCAL.name
-    # Who disables what its author has disabled means it to stay so, and that has to stand in the history.
+    # An administrator who disables what its author has disabled means it to stay so; the history must show that.
     insists = may_enable and changes.disabled is True and not is_author(link, by)
 
     async def change(now: Link) -> Link | None:
@@ -58,7 +58,7 @@ async def edit(
 
 
 async def delete(links: LinkStore, link: Link, by: str, *, tries: int = _TRIES) -> Link:
-    """Its phrase leads nowhere from now on, and is never given to another link."""
+    """Deletes a link: its phrase leads nowhere from now on, and is never given to another link."""
 
     async def change(now: Link) -> Link:
         return msgspec.structs.replace(now, deleted=True)
@@ -69,7 +69,7 @@ async def delete(links: LinkStore, link: Link, by: str, *, tries: int = _TRIES) 
 def _checked(rules: TargetRules, link: Link, changes: Changes) -> dict[str, Any]:
     said = {name: value for name, value in msgspec.structs.asdict(changes).items() if value is not UNSET}
     wanted = with_defaults(said)
-    # What stays was checked when it came, and a target that stays may be a page of our own.
+    # Unchanged values were checked when they came, and an unchanged target may be a page of our own.
     news = {name: value for name, value in wanted.items() if value != getattr(link, name)}
     if "target" in news:
         news["target"] = rules.check(news["target"])
@@ -79,7 +79,7 @@ def _checked(rules: TargetRules, link: Link, changes: Changes) -> dict[str, Any]
 async def _change(
     links: LinkStore, link: Link, change: Callable[[Link], Awaitable[Link | None]], by: str, tries: int
 ) -> Link:
-    """Applied again to what others have made of the link, if they were quicker; None leaves it as it is."""
+    """Applies `change`, again on the newer link when others were quicker; if it returns None, nothing is changed."""
     now: Link | None = link
     for attempt in range(1, tries + 1):
         if now is None or now.deleted:

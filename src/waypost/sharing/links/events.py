@@ -14,7 +14,7 @@ LINK_DELETED = "link.deleted.v1"
 
 
 class LinkNow(msgspec.Struct, frozen=True):
-    """What whoever keeps a copy of a link must know; each change of a link makes the next version."""
+    """What a process that keeps a copy of a link must know; each change to a link makes the next version."""
 
     id: str
     phrase: str

@@ -1,4 +1,4 @@
-"""Writes links as others can read them: CSV for spreadsheets, NDJSON for scripts. Either can be imported again."""
+"""Writes links for other programs: CSV for spreadsheets, NDJSON for scripts. Either can be imported again."""
 
 import csv
 import io
@@ -13,12 +13,12 @@ from waypost.sharing.links.link import LinkDocument
 
 FileFormat = Literal["csv", "ndjson"]
 COLUMNS = tuple(name for name in LinkDocument.__struct_fields__ if name not in {"owner", "edit_token"})
-# A spreadsheet takes what begins like this for a formula, and runs it.
+# A spreadsheet takes a cell that begins like this for a formula, and runs it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 async def export_links(pages: AsyncIterator[Sequence[LinkDocument]], form: FileFormat) -> AsyncIterator[str]:
-    """The file, piece after piece."""
+    """Yields the file piece by piece."""
     is_first = True
     async for page in pages:
         if form == "csv":
@@ -29,7 +29,7 @@ async def export_links(pages: AsyncIterator[Sequence[LinkDocument]], form: FileF
 
 
 def csv_rows(links: Iterable[LinkDocument]) -> Iterator[str]:
-    """The names of the columns, then a line for each link."""
+    """Yields the header, then a line for each link."""
     yield _row(COLUMNS)
     for link in links:
         values = {name: getattr(link, name) for name in COLUMNS}
@@ -45,7 +45,7 @@ def ndjson_rows(links: Iterable[LinkDocument]) -> Iterator[bytes]:
 
 
 def unescape(text: str) -> str:
-    """What stood in a cell before it was made harmless."""
+    """Returns the text of a cell before it was made harmless."""
     return text[1:] if text.startswith("'") and text[1:].startswith((*_FORMULA, "'")) else text
 
 

@@ -1,4 +1,4 @@
-"""How a link is written into its history: whole, but for its password, of which only remains that there was one."""
+"""How a link is written into its history: whole, except its password, of which only its existence is kept."""
 
 import msgspec
 

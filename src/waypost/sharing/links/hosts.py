@@ -1,4 +1,4 @@
-"""Host names as browsers read them: one spelling for each, also of addresses that are written to look like others."""
+"""Host names as browsers read them: one spelling for each, even for addresses written to look like others."""
 
 import ipaddress
 import re
@@ -15,11 +15,11 @@ _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 class BadHost(ValueError):
-    """No browser would find it, or not all would find the same."""
+    """No browser would find this host, or not all browsers would find the same one."""
 
 
 def read_host(text: str) -> str | Address:
-    """A name in lower case and ASCII, without a dot at its end; or the address that browsers take it for."""
+    """Returns a name in lower case and ASCII without a final dot, or the address that browsers take it for."""
     if text.startswith("["):
         return _read_ipv6(text)
     name = text.lower() if text.isascii() else _to_ascii(text)
@@ -33,14 +33,14 @@ def read_host(text: str) -> str | Address:
 
 
 def is_public(host: str | Address) -> bool:
-    """Whether it may be reached from everywhere, as far as its name tells: nobody is asked where a name leads."""
+    """Whether it may be reached from everywhere, as far as its name tells: no name is looked up."""
     if isinstance(host, str):
         return "." in host and not host.endswith(_LOCAL_ENDS)
     return _is_public_address(host)
 
 
 def is_below(host: str, name: str) -> bool:
-    """Whether it is this host, or one inside its domain."""
+    """Whether `host` is `name`, or lies inside its domain."""
     return host == name or host.endswith(f".{name}")
 
 
@@ -51,11 +51,11 @@ def _to_ascii(text: str) -> str:
     try:
         return idna.encode(text, uts46=True, transitional=False).decode()
     except idna.IDNAError:
-        raise BadHost("is not the name of a host; if it is, write it as it begins with xn--") from None
+        raise BadHost("is not the name of a host; if it is, write its form that begins with xn--") from None
 
 
 def _is_honest(label: str) -> bool:
-    """What is encoded must need it: some browsers would read xn--localhost- as localhost."""
+    """Whether an encoded label needs its encoding: some browsers would read xn--localhost- as localhost."""
     if not label.startswith("xn--"):
         return True
     try:
@@ -66,7 +66,7 @@ def _is_honest(label: str) -> bool:
 
 
 def _read_ipv4(labels: list[str]) -> ipaddress.IPv4Address:
-    """Up to four numbers, each decimal, octal or hexadecimal; the last fills what the others leave."""
+    """Reads up to four numbers, each decimal, octal or hexadecimal; the last fills all remaining bytes."""
     numbers = [_read_number(label) for label in labels]
     *first, last = numbers
     if len(numbers) > 4 or any(number > 255 for number in first) or last >= 256 ** (5 - len(numbers)):  # noqa: PLR2004 - bytes
@@ -91,7 +91,7 @@ def _read_ipv6(text: str) -> Address:
         address = ipaddress.IPv6Address(text.removeprefix("[").removesuffix("]"))
     except ValueError:
         raise BadHost("is not an address") from None
-    # A zone says which cable of the reader's own machine is meant.
+    # A zone names a network interface of the reader's own machine.
     if not text.endswith("]") or address.scope_id:
         raise BadHost("is not an address")
     return address.ipv4_mapped or address
@@ -107,7 +107,7 @@ def _is_public_address(address: Address) -> bool:
 
 
 def _ipv4_inside(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """Where packets for it end up, when a gateway translates."""
+    """The IPv4 address that packets reach when a gateway translates, or None."""
     if address in _TRANSLATED:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)

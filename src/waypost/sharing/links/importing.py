@@ -1,7 +1,7 @@
 """Reads links from what other shorteners export: Shlink, YOURLS, Bitly and Kutt, as CSV or JSON, and plain CSV.
 
-They are told apart by what their columns are called, whatever the order and case. Nothing is lost in silence: what
-cannot become a link is an error that names its line.
+They are told apart by the names of their columns, in any order and case. Nothing is lost in silence: a line that
+cannot become a link is reported as an error with its number.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from waypost.sharing.phrases.formats import Format
 
 Origin = Literal["shlink", "yourls", "bitly", "kutt", "csv"]
 
-# What only one of them has; the first that fits counts.
+# Columns that identify each kind of file; the first match counts.
 _MARKS: tuple[tuple[Origin, frozenset[str]], ...] = (
     ("shlink", frozenset({"shortcode", "longurl"})),
     ("yourls", frozenset({"keyword", "url"})),
@@ -34,7 +34,7 @@ _MARKS: tuple[tuple[Origin, frozenset[str]], ...] = (
 )
 _TARGETS = ("target", "longurl", "url")
 _PHRASES = ("phrase", "shortcode", "keyword", "address", "slug")
-# Whole addresses, whose path is the phrase. Where there are several, a link has several names.
+# Columns of whole addresses, whose path is the phrase. A link with several addresses has several names.
 _ADDRESSES: dict[Origin, tuple[str, ...]] = {
     "yourls": ("shorturl",),
     "bitly": ("custombitlinks", "custombitlink", "customlink", "bitlink", "shortlink", "link"),
@@ -48,9 +48,9 @@ _NO = frozenset({"none", "", "0", "false", "no", "off"})
 
 
 class ImportLine(msgspec.Struct, frozen=True):
-    """A line of the file, or an entry of a list in JSON, from 1 on: a draft, or what is wrong with it.
+    """A line of the file, or an entry of a JSON list, numbered from 1: a draft, or what is wrong with it.
 
-    A link with several names is several of them with the same number. `created_at` is when it was made there, where
+    A link with several names becomes several lines with the same number. `created_at` is when it was first made, if
     the file says so.
     """
 
@@ -62,7 +62,7 @@ class ImportLine(msgspec.Struct, frozen=True):
 
 
 def read_export(text: str, now: datetime) -> tuple[Origin, Iterator[ImportLine]]:
-    """Which kind of file it is, and its lines. Raises BadImport when it cannot be told."""
+    """Returns the kind of file, and its lines. Raises BadImport when the kind cannot be told."""
     rows = read_rows(text)
     before: list[Numbered] = []
     for number, row in rows:
@@ -93,7 +93,7 @@ def _origin(row: Row) -> Origin:
         if marks <= row.keys():
             return origin
     raise BadImport(
-        f"these are no columns of Shlink, YOURLS, Bitly, Kutt or a plain CSV: {', '.join(sorted(row))[:200] or 'none'}",
+        f"these are not columns of Shlink, YOURLS, Bitly, Kutt or plain CSV: {', '.join(sorted(row))[:200] or 'none'}",
         next_step="name them in the first line: target, and if you like phrase, title, tags, expires_at, max_visits",
     )
 
@@ -120,7 +120,7 @@ def _to_draft(row: Row, phrase: str | None, origin: Origin, now: datetime) -> Dr
 
 
 def _refuse_the_unimportable(row: Row, origin: Origin, now: datetime) -> None:
-    """What would be another link here than it was there."""
+    """Refuses a link that would behave differently here than it did there."""
     if _is_true(row.get("protected")) or (origin == "kutt" and _is_true(row.get("password"))):
         raise BadImport("this link has a password, which is not in the file; make it again with one")
     if _is_true(row.get("disabled")) or _is_true(row.get("banned")):
@@ -140,7 +140,7 @@ def _first(row: Row, names: Iterable[str]) -> Any:
 
 
 def _phrases(row: Row, origin: Origin) -> list[str | None]:
-    """Each once; one that is None is to be drawn."""
+    """The phrases of a link, each once; None stands for one to be drawn."""
     if (phrase := _first(row, _PHRASES)) is not None:
         return [str(phrase)]
     addresses = [each for name in _ADDRESSES.get(origin, ()) for each in _several(row.get(name))]
@@ -148,7 +148,7 @@ def _phrases(row: Row, origin: Origin) -> list[str | None]:
 
 
 def _several(value: Any) -> Iterator[str]:
-    """Several addresses are a list, or stand in one cell."""
+    """Yields addresses from a list, or from one cell that has several."""
     for each in value if isinstance(value, list) else [value]:
         if isinstance(each, str):
             yield from each.replace(",", " ").replace("|", " ").split()
@@ -159,7 +159,7 @@ def _path(address: str) -> str:
         # bit.ly/abc is as good as https://bit.ly/abc.
         return unquote(urlsplit(address if "//" in address else f"//{address}").path.strip("/"))
     except ValueError:
-        # No phrase is like this, so that it is refused by its name, and the link's other names are not.
+        # This is not a valid phrase, so it is refused by its name, and the link's other names are not.
         return address
 
 

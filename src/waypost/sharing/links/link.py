@@ -1,4 +1,4 @@
-"""A link: all that it has, as it is kept, asked for, changed and shown."""
+"""A link: its fields as they are kept, asked for, changed and shown."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -29,14 +29,12 @@ Title = Annotated[
 Tag = Annotated[str, Meta(min_length=1, max_length=LONGEST_TAG)]
 Tags = Annotated[tuple[Tag, ...], Meta(max_length=MOST_TAGS, description="to list links by")]
 Moment = Annotated[datetime, Meta(tz=True, description="when it ends, with an offset from UTC")]
-MaxVisits = Annotated[int, Meta(ge=1, le=MOST_VISITS, description="it leads there so many times, and no more")]
-Password = Annotated[
-    str, Meta(min_length=1, max_length=LONGEST_PASSWORD, description="whoever follows it is asked for this")
-]
+MaxVisits = Annotated[int, Meta(ge=1, le=MOST_VISITS, description="it leads there this many times, and no more")]
+Password = Annotated[str, Meta(min_length=1, max_length=LONGEST_PASSWORD, description="visitors are asked for this")]
 
 
 class PhraseTaken(Conflict):
-    """Another link has this phrase, or one that reads or looks the same."""
+    """Another link has this phrase, or a phrase that reads or looks the same."""
 
     slug = "phrase-taken"
 
@@ -72,7 +70,7 @@ class LinkChanged(Conflict):
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """`version` grows by one with each edit. What is deleted stays, so that its phrase is never given out again."""
+    """`version` grows by one with each edit. A deleted link is kept, so that its phrase is never given out again."""
 
     id: str
     phrase: str
@@ -91,20 +89,20 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     password: str | None = None
     forward_query: bool = False
     place_id: str | None = None
-    # The id of the key it was made with; none for one made without.
+    # The id of the key it was made with; None if it was made without one.
     owner: str | None = None
-    # What was asked for when it was made with an Idempotency-Key, hashed; to tell a repetition from another request.
+    # A hash of the request that made it with an Idempotency-Key, to tell a repetition from a different request.
     asked: str | None = None
     disabled: bool = False
     deleted: bool = False
 
     def is_over(self, now: datetime) -> bool:
-        """Whether it leads nowhere any more; a limit of visits is counted elsewhere."""
+        """Whether it no longer leads anywhere; the limit of visits is checked elsewhere."""
         return self.disabled or self.deleted or (self.expires_at is not None and self.expires_at <= now)
 
 
 class NewLink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A link to make. What is left out, or null, is as the settings say."""
+    """A link to make. Fields that are left out, or null, follow the settings."""
 
     target: Target
     phrase: Phrase | None = None
@@ -128,7 +126,7 @@ class NewLink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What to change about a link; what is left out stays, and null clears."""
+    """What to change about a link; fields that are left out stay, and null clears."""
 
     target: Target | UnsetType = UNSET
     title: Title | UnsetType | None = UNSET
@@ -141,7 +139,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class LinkDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """A link. `visits` are those of people, and `owner` is the id of the key that it was made with."""
+    """A link. `visits` counts those by people, and `owner` is the id of the key that it was made with."""
 
     id: str
     phrase: str
@@ -163,7 +161,7 @@ class LinkDocument(msgspec.Struct, frozen=True, kw_only=True):
     visits: int
     disabled: bool
     owner: str | None
-    # Once, for whoever makes a link without a key.
+    # Shown once, to a caller who makes a link without a key.
     edit_token: str | UnsetType = UNSET
 
 
@@ -182,12 +180,12 @@ class LinkState(msgspec.Struct, frozen=True, kw_only=True):
     deleted: bool
 
 
-# What a link has where nothing is said about it.
+# The values a link has by default.
 _DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Link) if not field.required}
-# What is said when a link is made, and kept as it is said.
+# The fields of a new link that are kept as they were given.
 TERMS = tuple(name for name in NewLink.__struct_fields__ if name in _DEFAULTS and name != "password")
 
 
 def with_defaults(said: Mapping[str, Any]) -> dict[str, Any]:
-    """None is for what a link has by default."""
+    """Replaces each None with the link's default."""
     return {name: _DEFAULTS.get(name) if value is None else value for name, value in said.items()}

@@ -16,19 +16,19 @@ from waypost.sharing.links.terms import LinkInvalid, check_password
 from waypost.telemetry.metrics import LINKS_CREATED
 
 MOST_AT_ONCE = 10_000
-# Each takes a core for a moment.
+# Hashing each one takes a core for a moment.
 MOST_PASSWORDS = 100
-# A millisecond or two.
+# Preparing this many links takes a millisecond or two.
 _AT_A_STRETCH = 25
 
-# What was wanted, or why that could not be understood.
+# A link to make, or why the request for it could not be understood.
 Wish = Draft | WaypostError
 Outcome = MadeLink | WaypostError
 Thing = TypeVar("Thing")
 
 
 async def with_pauses(things: Iterable[Thing]) -> AsyncIterator[Thing]:
-    """One after the other; now and then others get their turn, so that no redirect waits for ten thousand links."""
+    """Yields all things, and lets other tasks run now and then, so that no redirect waits for ten thousand links."""
     for number, thing in enumerate(things, 1):
         yield thing
         if number % _AT_A_STRETCH == 0:
@@ -36,7 +36,7 @@ async def with_pauses(things: Iterable[Thing]) -> AsyncIterator[Thing]:
 
 
 class NotKept(Conflict):
-    """Nothing is wrong with this link; but all were to be kept, or none, and another was refused."""
+    """Nothing is wrong with this link, but it was part of an all-or-nothing request in which another was refused."""
 
     slug = "not-kept"
 
@@ -47,9 +47,9 @@ class NotKept(Conflict):
 async def make_many(
     author: Author, wishes: Sequence[Wish], by: str, *, atomic: bool, idempotency: str | None = None
 ) -> Sequence[Outcome]:
-    """For each wish its link, or why there is none. With `atomic` all are made, or none is, and all are told why.
+    """Returns for each wish its link, or why there is none. With `atomic`, either all are made or none.
 
-    An Idempotency-Key is for all of them together: each gets its own from its place among them.
+    An Idempotency-Key is for the whole request: each wish gets its own key from its position.
     """
     if idempotency is not None:
         wishes = [
@@ -68,11 +68,11 @@ class _Batch:
         self._settled: dict[int, Outcome] = {
             number: wish for number, wish in enumerate(wishes) if isinstance(wish, WaypostError)
         }
-        # Whether all were to be kept, or none, and one was refused.
+        # True once a link of an all-or-nothing batch was refused.
         self._is_lost = atomic and bool(self._settled)
-        # Links that are still to be kept; one without a phrase has none drawn yet.
+        # Links still to be kept; an empty phrase is yet to be drawn.
         self._waiting: dict[int, Link] = {}
-        # Those that are to get the link of an earlier one of the batch.
+        # Wishes that get the link of an earlier wish in the batch.
         self._like: dict[int, int] = {}
 
     async def make(self) -> Sequence[Outcome]:
@@ -109,12 +109,15 @@ class _Batch:
                 self._settle(number, await self._made_before(draft) or error)
 
     async def _made_before(self, draft: Draft) -> Outcome | None:
-        """What was right then may be out of bounds by now, such as a time to end."""
+        """The outcome of the same request before; what was valid then may not be now, such as an expiry time."""
         before = await self._author.links.get(draft.link_id) if draft.idempotency else None
         return _repeated(draft, before) if before else None
 
     async def _draw(self) -> None:
-        """A phrase for each that has none. Once nothing will be kept, one of a kind tells whether there are any."""
+        """Draws a phrase for each link without one.
+
+        Once nothing will be kept, one draw per language and theme shows whether phrases are left.
+        """
         drawn: set[tuple[str | None, str | None]] = set()
         async for number, blank in with_pauses(list(self._waiting.items())):
             kind = blank.language, blank.theme
@@ -130,7 +133,7 @@ class _Batch:
         links = self._in_doubt() if self._is_lost else self._waiting.copy()
         added = list(links.values())
         if self._is_lost:
-            # One that cannot be added keeps the store from keeping any, and each has met what is in its way.
+            # A link that cannot be added makes the store keep none, yet report what stands in the way of each.
             added += [msgspec.structs.replace(link, id=f"{link.id}-again") for link in added[:1]]
         if not added:
             return
@@ -147,7 +150,7 @@ class _Batch:
                 self._waiting[number] = msgspec.structs.replace(link, phrase="")
 
     def _in_doubt(self) -> dict[int, Link]:
-        """Those that may yet be refused for their phrase or their Idempotency-Key; an id stands in for a phrase."""
+        """Links that may yet be refused for their phrase or Idempotency-Key; the id stands in for a missing phrase."""
         return {
             number: msgspec.structs.replace(link, phrase=link.phrase or link.id)
             for number, link in self._waiting.items()

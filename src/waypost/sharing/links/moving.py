@@ -1,4 +1,4 @@
-"""Moves links here from a file: each keeps its phrase and its date, or is told why it cannot."""
+"""Moves links here from a file: each keeps its phrase and its date, or the report says why it cannot."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
@@ -23,7 +23,7 @@ _AT_A_TIME = 1000
 
 
 class RefusedLine(msgspec.Struct, frozen=True):
-    """A line that became no link."""
+    """A line that did not become a link."""
 
     line: int
     phrase: str | None
@@ -33,7 +33,7 @@ class RefusedLine(msgspec.Struct, frozen=True):
 
 
 class LinkImportReport(msgspec.Struct):
-    """`there` are links that lead from the same phrase to the same target already."""
+    """`there` counts links that exist already with the same phrase and target."""
 
     read: int = 0
     made: int = 0
@@ -49,14 +49,14 @@ async def import_links(
     *,
     dry_run: bool,
 ) -> LinkImportReport:
-    """`on_progress` hears how many lines were read so far."""
+    """Imports the lines as links; `on_progress` is called with the number of lines read so far."""
     mover = Mover(author, vocabularies, LOCAL.name, utc_now(), dry_run=dry_run)
     await mover.move(_told(lines, on_progress))
     return mover.report
 
 
 class Mover:
-    """With `dry_run` everything is tried, and nothing kept."""
+    """Makes links of lines; with `dry_run` everything is tried and nothing is kept."""
 
     def __init__(self, author: Author, vocabularies: Vocabularies, by: str, now: datetime, *, dry_run: bool) -> None:
         self._author = author
@@ -68,7 +68,7 @@ class Mover:
         self.report = LinkImportReport()
 
     async def move(self, lines: Iterable[ImportLine]) -> None:
-        """Some at a time, each time in one transaction."""
+        """Moves the lines in batches, one transaction each."""
         waiting = iter(lines)
         while batch := list(islice(waiting, _AT_A_TIME)):
             self.report.read += len(batch)
@@ -81,7 +81,7 @@ class Mover:
             self._refuse(line.number, line.phrase, line.error or NoPhraseFree())
             return None
         try:
-            # The share link of a place leads to the place's page here, as it did where it comes from.
+            # The share link of a place leads to the place's page here, as it did on the site it comes from.
             inside = draft.place_id is not None and draft.target == place_page(draft.place_id)
             link = prepare(draft, self._author.rules, self._author.settings, self._now, inside=inside)
             link = await self._with_password(self._with_language(link, draft), draft)
@@ -94,7 +94,7 @@ class Mover:
         """A phrase that was drawn elsewhere keeps its language and theme, as far as they are known here."""
         words = self._vocabularies
         if link.language is not None:
-            # One is to be drawn: told now, an unknown language is in the way of this link alone.
+            # A phrase will be drawn: found now, an unknown language fails this link alone.
             words.vocabulary(link.language, link.theme)
             return link
         language = draft.language if draft.language in words.languages else None
@@ -124,7 +124,7 @@ class Mover:
             self._refuse(number, None, NoPhraseFree())
 
     async def _try(self, links: Sequence[tuple[int, Link]]) -> None:
-        """All are added together with one that cannot be: then none is kept, and each has met what is in its way."""
+        """Adds all links and one that cannot be added: none is kept, and the store tells what is in the way of each."""
         chosen = [(number, link) for number, link in links if link.phrase]
         self.report.made += len(links) - len(chosen)
         if not chosen:
@@ -133,7 +133,7 @@ class Mover:
         impossible = msgspec.structs.replace(added[0], id=f"{added[0].id}-again")
         obstacles = await self._author.links.add_many([*added, impossible], self._by, atomic=True)
         for (number, link), obstacle in zip(chosen, obstacles, strict=False):
-            # What a batch before would have kept is in the way as well.
+            # A link that an earlier batch would have kept is in the way as well.
             self._settle(number, link, obstacle or self._seen.get(looks(link.phrase)))
             self._seen.setdefault(looks(link.phrase), link)
 

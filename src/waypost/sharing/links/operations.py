@@ -1,4 +1,4 @@
-"""Making, showing, changing and listing links, for whoever is at this machine."""
+"""Making, showing, changing and listing links, for a person at this machine."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -22,7 +22,7 @@ _AT_A_TIME = 1000
 
 
 class LinkOperations:
-    """Where a phrase is asked for, the whole link will do as well, as people copy it. `base_url` is how links begin."""
+    """Wherever a phrase is taken, the whole link will do as well. `base_url` is how links begin."""
 
     def __init__(self, links: LinkStore, visits: VisitStore, base_url: str) -> None:
         self._links = links
@@ -45,7 +45,7 @@ class LinkOperations:
         return await self._show(await editing.delete(self._links, link, LOCAL.name))
 
     async def statistics(self, phrase: str, **asked: Any) -> StatisticsDocument:
-        """`asked` is what `StatisticsQuestion` takes, but for what only the link and the clock know."""
+        """`asked` is what `StatisticsQuestion` takes, except what comes from the link and the clock."""
         link = await self._find(phrase)
         whole = StatisticsQuestion(created_at=link.created_at, now=utc_now(), **asked)
         return show_statistics(link.phrase, whole, await count_visits(self._visits, link.id, whole))
@@ -60,7 +60,7 @@ class LinkOperations:
         return found
 
     async def pages(self, wanted: Wanted) -> AsyncGenerator[Sequence[LinkDocument], None]:
-        """All that are wanted, newest first, a batch at a time."""
+        """Yields all wanted links, newest first, a batch at a time."""
         after: Position | None = None
         while True:
             page = await self._links.page(wanted, after, _AT_A_TIME)

@@ -1,13 +1,13 @@
-"""Passwords of links, kept as argon2id. Hashing takes its time, on purpose: it belongs into a thread."""
+"""Passwords of links, kept as argon2id. Hashing is slow on purpose, so it belongs in a thread."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import argon2
 
-# As OWASP recommends for where memory is shared with much else: 19 MiB and two rounds.
+# What OWASP recommends where memory is shared with much else: 19 MiB and two rounds.
 _hasher = argon2.PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
-# Whoever sends many passwords waits, instead of taking all cores and much memory.
+# A caller who sends many passwords waits, instead of taking all cores and much memory.
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="passwords")
 
 

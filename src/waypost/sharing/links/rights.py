@@ -14,7 +14,7 @@ from waypost.sharing.links.store import LinkStore
 
 SECRET = "edit-token-secret"  # noqa: S105 - the name of a fact
 _SECRET_BYTES = 32
-# Edits that are read at a time, from the last one back.
+# How many edits are read at a time, from the last one back.
 _AT_A_TIME = 100
 
 
@@ -29,7 +29,7 @@ class DisabledByAdmin(Forbidden):
 
 
 class EditTokens:
-    """What an anonymous author may edit a link with. It follows from the link's id, so that nothing is stored."""
+    """Tokens that let anonymous authors edit their links. They are derived from the link's id, so none is stored."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -39,13 +39,13 @@ class EditTokens:
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
     def fits(self, link: Link, token: str) -> bool:
-        """Only links without an owner have one."""
+        """Whether the token is this link's; only links without an owner have one."""
         is_same = hmac.compare_digest(self.of(link).encode(), token.encode(errors="replace"))
         return is_same and link.owner is None
 
 
 async def open_edit_tokens(facts: Facts) -> EditTokens:
-    """The same for everybody who shares the store: whoever is first makes the secret."""
+    """Opens the tokens with the secret that all processes on a store share; the first process makes it."""
     await facts.replace(SECRET, None, secrets.token_hex(_SECRET_BYTES))
     known = await facts.get(SECRET)
     assert known is not None
@@ -64,7 +64,7 @@ class Rights:
         return self._holds(link, "links:write")
 
     def may_read(self, link: Link) -> bool:
-        """Its statistics, its visits one by one, and its history."""
+        """Whether the caller may read its statistics, its single visits and its history."""
         return self._holds(link, "links:read")
 
     def _holds(self, link: Link, scope: Scope) -> bool:
@@ -76,14 +76,14 @@ class Rights:
 
 
 def is_author(link: Link, by: str) -> bool:
-    """Whether a name in the link's history is its author's; all others who could change it are administrators."""
+    """Whether a name in the link's history is its author's; all other names there are administrators'."""
     return by == (ANONYMOUS.name if link.owner is None else f"key:{link.owner}")
 
 
 async def is_held(links: LinkStore, link: Link, *but_for: str) -> bool:
-    """Whether a disabled link is in the hands of an administrator: of one who disabled it, or changed it since.
+    """Whether an administrator disabled a disabled link, or has changed it since.
 
-    Its author does not count, and neither do those named in `but_for`.
+    Edits by its author do not count, nor do those by the names in `but_for`.
     """
     before = link.version
     while before > 0:

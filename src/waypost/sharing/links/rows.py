@@ -1,6 +1,6 @@
-"""Rows of a file of links, whether it is CSV, JSON or a JSON object a line; each with the number of its line.
+"""Rows of a file of links, whether it is CSV, JSON or a JSON object a line; each with its line number.
 
-What cannot be read is an error in its place, and the rows behind it still come.
+A row that cannot be read becomes an error in its place, and the rows after it still come.
 """
 
 import csv
@@ -14,11 +14,11 @@ import msgspec
 from waypost.kernel.errors import AskedWrongly
 from waypost.sharing.links.exporting import unescape
 
-# Names of columns without case and separators, so that long_url is longUrl.
+# Values by column name without case and separators, so that long_url is longUrl.
 Row = Mapping[str, Any]
 
 _MOST_BYTES = 256 * 1024 * 1024
-# The one under which there is what stands beyond the last column.
+# The name of a column without a heading.
 _NAMELESS = ""
 
 
@@ -32,7 +32,7 @@ Numbered = tuple[int, Row | BadImport]
 
 
 def read_file(file: Path) -> str:
-    """Its text. Raises BadImport when it is too long, or not UTF-8."""
+    """Returns the file's text. Raises BadImport when it is too long, or not UTF-8."""
     if file.stat().st_size > _MOST_BYTES:
         raise BadImport(f"{file} has more than {_MOST_BYTES >> 20} MiB; cut it into several files")
     try:
@@ -51,12 +51,12 @@ def _from_csv(text: str) -> Iterator[Numbered]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), strict=True)
     columns: list[str] | None = None
     while True:
-        # A record may reach over several lines, and is named after its first.
+        # A record may span several lines, and has the number of its first.
         number = reader.line_num + 1
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            yield number, BadImport(f"this is no CSV ({error}); is there a quote that nobody closes?")
+            yield number, BadImport(f"this is not CSV ({error}); is there a quote that is never closed?")
             continue
         if cells is None:
             return
@@ -90,11 +90,11 @@ def _from_json_lines(text: str) -> Iterator[Numbered]:
             try:
                 yield number, _flat(msgspec.json.decode(line))
             except (msgspec.DecodeError, RecursionError) as error:
-                yield number, BadImport(f"this is no JSON: {error}")
+                yield number, BadImport(f"this is not JSON: {error}")
 
 
 def _entries(found: Any) -> list[Any]:
-    """The list in an answer of an API, wherever it lies; one entry alone is a list too."""
+    """Finds the list of entries in an API's answer, wherever it lies; a single entry becomes a list."""
     if isinstance(found, list):
         return found
     if not isinstance(found, dict):
@@ -109,8 +109,8 @@ def _entries(found: Any) -> list[Any]:
 
 def _flat(entry: Any) -> Row | BadImport:
     if not isinstance(entry, dict):
-        return BadImport("this is no object with the fields of a link")
-    # Shlink has some of the fields one step further in.
+        return BadImport("this is not an object with the fields of a link")
+    # Shlink nests some of the fields one level deeper.
     inner = entry.get("meta")
     return {_key(name): value for name, value in (entry | inner if isinstance(inner, dict) else entry).items()}
 

@@ -1,4 +1,4 @@
-"""What can be set about links."""
+"""The settings for links."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from waypost.kernel.quantities import parse_share, parse_switch
 from waypost.sharing.links.hosts import BadHost, read_host
 from waypost.sharing.phrases.formats import FORMATS, Format
 
-# They run in the visitor's browser under our name, or show the visitor's own files.
+# These run in the visitor's browser under our name, or show the visitor's own files.
 _NEVER = frozenset({"javascript", "data", "vbscript", "blob", "filesystem", "file", "about", "view-source"})
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII)
 
@@ -18,7 +18,7 @@ def _read_format(text: str) -> Format:
     for known in FORMATS:
         if text == known:
             return known
-    raise ValueError(f"{text[:40]!r} is no format; choose one of {', '.join(FORMATS)}")
+    raise ValueError(f"{text[:40]!r} is not a format; choose one of {', '.join(FORMATS)}")
 
 
 def _read_theme(text: str) -> str | None:
@@ -40,7 +40,7 @@ def _read_schemes(text: str) -> frozenset[str]:
     schemes = frozenset(part.lower().removesuffix(":") for part in _words(text))
     for scheme in sorted(schemes):
         if not _SCHEME.fullmatch(scheme):
-            raise ValueError(f"{scheme[:40]!r} is no scheme; write them like mailto,tel")
+            raise ValueError(f"{scheme[:40]!r} is not a scheme; write them like mailto,tel")
         if scheme in _NEVER:
             raise ValueError(f"links never lead to {scheme}: it could do harm in a visitor's browser")
     return schemes

@@ -1,4 +1,4 @@
-"""Where a link may lead. What is refused here is also what browsers would read differently from us."""
+"""Where a link may lead. Targets that browsers would read differently from us are refused too."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,12 +11,13 @@ from waypost.sharing.links.hosts import Address, BadHost, is_below, is_public, r
 from waypost.sharing.links.settings import SharingSettings
 from waypost.sharing.links.terms import LONGEST_TARGET
 
-# Where a place's own page is. Such a target has no host, so that it leads to the same site wherever that is found.
+# The path of places' own pages. Such a target has no host, so it leads to this site under whatever name it is reached.
 PLACES = "/collections/places/items"
 _WEB = ("http", "https")
-# Where browsers find a host also when the slashes before it are left out.
+# Schemes where browsers find a host even when the slashes before it are left out.
 _WITH_HOST = (*_WEB, "ftp", "ws", "wss")
-# Who listens on these is reached at every address of the machine; and who asks for them asks this machine.
+# A server that listens on these is reached at every address of its machine; a client that connects to them reaches
+# its own machine.
 _EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - nobody is made to listen there
 _LOCALHOST = "localhost"
 _LOOPBACK = frozenset({_LOCALHOST, "127.0.0.1", "::1"}) | _EVERYWHERE
@@ -32,7 +33,7 @@ class TargetRefused(AskedWrongly):
 
 
 def place_page(place_id: str) -> str:
-    """The only target on our own site, and the only one without a host."""
+    """The page of a place: the only target on our own site, and the only one without a host."""
     return f"{PLACES}/{quote(place_id, safe='')}"
 
 
@@ -41,7 +42,7 @@ def is_own_page(target: str) -> bool:
 
 
 def is_blocked(target: str, hosts: Iterable[str]) -> bool:
-    """Whether a target that was once allowed leads to one of these hosts, or below one."""
+    """Whether a target that was once allowed leads to one of these hosts, or to one inside their domains."""
     try:
         name = str(_read_host(_split(target)))
     except TargetRefused:
@@ -51,7 +52,7 @@ def is_blocked(target: str, hosts: Iterable[str]) -> bool:
 
 @dataclass(frozen=True)
 class TargetRules:
-    """`own` are our host names and addresses, in the one spelling that `read_host` gives; so are those blocked."""
+    """`own` has our host names and addresses, spelt as `read_host` spells them; `blocked` is spelt the same way."""
 
     schemes: frozenset[str] = frozenset(_WEB)
     allow_private: bool = False
@@ -62,8 +63,8 @@ class TargetRules:
 
     @classmethod
     def of(cls, settings: SharingSettings, own: Iterable[str]) -> Self:
-        """`own` are the hosts by which we are reached, beside those of the settings: of the public address, and the
-        one that is listened on. Anything that is not the name of a host is left out.
+        """`own` has the hosts by which we are reached, beside those in the settings: the public address's, and the
+        one we listen on. Anything that is not the name of a host is left out.
         """
         names = {name for text in (*own, *settings.hosts) if (name := _spelt(text))}
         is_everywhere = bool(names & _EVERYWHERE)
@@ -73,7 +74,7 @@ class TargetRules:
         return cls(schemes, settings.allow_private, frozenset(names), settings.blocked_hosts, is_everywhere)
 
     def check(self, text: str) -> str:
-        """The target as it will be kept, or TargetRefused with the reason."""
+        """Returns the target as it will be kept. Raises TargetRefused with the reason."""
         target = text.strip(" ")
         _refuse_letters(target)
         parts = _split(target)
@@ -100,7 +101,7 @@ class TargetRules:
             )
 
 
-# What may stand in an address as it is, the percent sign of what is encoded already included.
+# Characters that may stand in an address unencoded, and the percent sign of those already encoded.
 _KEPT = "%/:?#[]@!$&'()*+,;=-._~"
 
 
@@ -110,7 +111,7 @@ def _refuse_letters(target: str) -> None:
     if not target.isprintable() or any(letter.isspace() for letter in target):
         raise TargetRefused("the target has spaces or control characters in it; percent-encode them")
     if "\\" in target:
-        # Browsers take it for a slash, and so find another host than others do.
+        # Browsers take it for a slash, and so find a different host than other programs do.
         raise TargetRefused("the target has a backslash in it; write / or percent-encode it as %5C")
 
 
@@ -130,7 +131,7 @@ def _read_host(parts: SplitResult) -> str | Address:
         raise TargetRefused("the target has a user name or password in it, which everybody would see")
     if not parts.hostname:
         raise TargetRefused("the target names no host; write it like https://example.org/page")
-    # Without the port, and not as Python spells it: a bracket says that it is an address.
+    # Without the port, and not as Python spells it: a bracket marks an IPv6 address.
     text = parts.netloc if parts.netloc.endswith("]") else parts.netloc.rpartition(":")[0] or parts.netloc
     try:
         return read_host(text)
@@ -139,8 +140,8 @@ def _read_host(parts: SplitResult) -> str | Address:
 
 
 def _to_ascii(parts: SplitResult, host: str | Address) -> str:
-    """As a header can carry it: letters beyond ASCII percent-encoded, a host's as IDNA has them."""
-    # An address in other digits than ASCII's becomes one that everybody reads alike.
+    """Returns the target as a header can carry it: non-ASCII letters percent-encoded, the host's as in IDNA."""
+    # An address in non-ASCII digits becomes one that every browser reads alike.
     name = f"[{host}]" if ":" in str(host) else str(host)
     netloc = name if parts.port is None else f"{name}:{parts.port}"
     return quote(parts._replace(netloc=netloc).geturl(), safe=_KEPT)

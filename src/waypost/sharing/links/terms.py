@@ -1,4 +1,4 @@
-"""What may be said about a link beside its target and its phrase, and within which bounds."""
+"""The fields of a link other than its target and its phrase, and their bounds."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
@@ -16,12 +16,12 @@ LONGEST_TAG = 40
 MOST_VISITS = 10**9
 LONGEST_PASSWORD = 200
 LONGEST_PLACE_ID = 100
-# They turn the text behind them round, so that it reads as something else.
+# These reverse the text after them, so that it reads as something else.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 
 
 class LinkInvalid(AskedWrongly):
-    """Something that was said about a link is out of bounds."""
+    """A field of a link is out of bounds."""
 
     slug = "link-invalid"
 
@@ -35,12 +35,12 @@ def check_title(text: str) -> str:
 
 
 def fold_tag(text: str) -> str:
-    """Tags are the same whatever their case and the space around them."""
+    """A text that is equal for tags that differ only in case and spaces."""
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
 def check_tags(texts: Iterable[str]) -> tuple[str, ...]:
-    """Each once, in their order."""
+    """Returns the folded tags, each once, in order."""
     tags = tuple(dict.fromkeys(fold_tag(text) for text in texts))
     if len(tags) > MOST_TAGS:
         raise LinkInvalid(f"a link has at most {MOST_TAGS} tags", parameter="tags")
@@ -48,7 +48,7 @@ def check_tags(texts: Iterable[str]) -> tuple[str, ...]:
         if not 1 <= len(tag) <= LONGEST_TAG:
             raise LinkInvalid(f"a tag has 1 to {LONGEST_TAG} characters", parameter="tags")
         if "," in tag or "|" in tag:
-            raise LinkInvalid("there is no comma and no bar in a tag: they stand between tags", parameter="tags")
+            raise LinkInvalid("a tag cannot contain a comma or a bar: they separate tags", parameter="tags")
         _refuse_letters(tag, "tags")
     return tags
 
@@ -87,7 +87,7 @@ def check_place_id(text: str | None) -> str | None:
 
 
 def check_terms(said: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    """What was said about a link, by name, as it is kept. Raises LinkInvalid."""
+    """Returns the fields, by name, as they will be kept. Raises LinkInvalid."""
     checks: dict[str, Callable[[Any], Any]] = {
         "title": check_title,
         "tags": check_tags,

@@ -1,4 +1,4 @@
-"""Checks a vocabulary, or a file of one, for a person who edits it."""
+"""Checks a vocabulary, or a vocabulary file, for the person who edits it."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from waypost.sharing.phrases.vocabulary import read_file
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What was found. `phrases` are those of three words, and `themes` how many of them each theme has."""
+    """What was found. `phrases` counts those of three words, and `themes` how many of them each theme has."""
 
     language: str
     file: str | None
@@ -24,12 +24,12 @@ def check_language(language: Language) -> Checked:
 
 
 def check_file(path: Path) -> Checked:
-    """Together with what it adds to, when it adds to a language that we ship."""
+    """Checks a vocabulary file; one that adds to a language we ship is checked together with that language."""
     try:
         own, whole = read_file(path)
     except BadVocabulary as error:
         return Checked(path.stem, str(path), (error.message,))
-    # Adding puts words in order, so that only the file itself can show that they were not.
+    # Adding sorts the words, so only the file itself shows whether they were in order.
     unordered = out_of_order(own) if own is not whole else ()
     return _checked(whole, path, [*unordered, *problems(whole)])
 

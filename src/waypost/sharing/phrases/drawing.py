@@ -1,4 +1,4 @@
-"""Draws phrases that nobody has drawn before, here or elsewhere."""
+"""Draws phrases that no process has drawn before."""
 
 import asyncio
 import secrets
@@ -15,8 +15,8 @@ _KEY_BYTES = 32
 class Drawing:
     """Draws from blocks of numbers that it reserves, so that two instances never draw the same phrase.
 
-    Of each space at most the share `fill` is given out, so that guessing finds little; then one opens whose phrases
-    have a word more.
+    At most the share `fill` of each space is given out, so that guessing finds little; then a space opens whose
+    phrases have one more word.
     """
 
     def __init__(self, store: SpaceStore, vocabularies: Vocabularies, *, block: int, fill: float) -> None:
@@ -27,7 +27,7 @@ class Drawing:
         self._wells: dict[tuple[str, str | None], _Well] = {}
 
     async def draw(self, language: str, theme: str | None = None) -> tuple[str, ...]:
-        """The words of a phrase, as they are spelt in the language. Raises UnknownLanguage and UnknownTheme."""
+        """Returns the words of a new phrase in their native spelling. Raises UnknownLanguage and UnknownTheme."""
         well = self._wells.get((language, theme))
         if well is None:
             vocabulary = self._vocabularies.vocabulary(language, theme)
@@ -54,7 +54,7 @@ class _Well:
                 return words
             left = self._words
             async with self._refilling:
-                # Whoever waited here finds what another has brought.
+                # Another caller may have refilled it while this one waited.
                 if self._words is left:
                     self._words = await self._reserve()
 

@@ -1,4 +1,4 @@
-"""The ways a phrase's words are written as one."""
+"""The ways to join a phrase's words into one text."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -9,12 +9,12 @@ from waypost.kernel.folding import fold
 Format = Literal["kebab", "pascal", "snake", "spaced"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
-# More than a language has; a word is folded once, not for each phrase.
+# Larger than any vocabulary, so that each word is folded once and not for every phrase.
 _ascii = lru_cache(maxsize=1 << 14)(fold)
 
 
 def join(words: Sequence[str], format: Format) -> str:  # noqa: A002 - it is the word people use for it
-    """In the letters a to z, which every keyboard has; spaced out it is for speech, and keeps the native spelling."""
+    """Joins words in the letters a to z, which every keyboard has; "spaced" is for speech and keeps native spelling."""
     match format:
         case "kebab":
             return "-".join(map(_ascii, words))

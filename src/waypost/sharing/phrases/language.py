@@ -23,7 +23,7 @@ MISSPELT = "is not made of lower-case letters that have a form in a to z"
 
 
 class BadVocabulary(AskedWrongly):
-    """The file of a vocabulary cannot be used."""
+    """A vocabulary file cannot be used."""
 
     slug = "bad-vocabulary"
 
@@ -57,7 +57,7 @@ class Vocabulary:
 
     @cached_property
     def digest(self) -> str:
-        """Equal for equal content, here and everywhere: what a space remembers its vocabulary by."""
+        """A hash of the content, the same on every machine: a space remembers its vocabulary by it."""
         content = (
             *(self.language, self.length, self.adverbs, self.adjectives, self.nouns),
             *(self.agreement.classes, sorted(self.agreement.endings.items())),
@@ -65,13 +65,13 @@ class Vocabulary:
         return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()
 
     def longer(self) -> "Vocabulary":
-        """The same words, with an adjective more in each phrase."""
+        """Returns the same words, with one more adjective in each phrase."""
         return replace(self, length=self.length + 1)
 
 
 @dataclass(frozen=True)
 class Language:
-    """All that a language's file says, and what further files added to it. `nouns` are by theme."""
+    """Everything from a language's file, and what further files added to it. `nouns` are by theme."""
 
     code: str
     name: str
@@ -87,7 +87,10 @@ class Language:
         return tuple(sorted(theme for theme in self.nouns if theme != GENERAL))
 
     def vocabulary(self, theme: str | None = None) -> Vocabulary:
-        """For phrases about a theme, or about anything. Raises UnknownTheme, or BadVocabulary when it cannot work."""
+        """The words for phrases about a theme, or about anything.
+
+        Raises UnknownTheme, or BadVocabulary when no phrases can be made of them.
+        """
         if theme is not None and theme not in self.themes:
             raise UnknownTheme(
                 f"there is no theme {theme!r} in {self.name}; there is {', '.join(self.themes) or 'none yet'}."
@@ -107,7 +110,7 @@ class Language:
     def _refuse_what_cannot_work(self, nouns: Iterable[Noun]) -> None:
         step = f"waypost vocabulary check {self.code}"
         if not (self.adverbs and self.adjectives and nouns):
-            raise BadVocabulary(f"{self.name} needs adverbs, adjectives and nouns, and has not all", next_step=step)
+            raise BadVocabulary(f"{self.name} needs adverbs, adjectives and nouns, and lacks some", next_step=step)
         for word in (*self.adverbs, *self.adjectives, *(noun.word for noun in nouns)):
             if not is_spelt_well(word):
                 raise BadVocabulary(f"{word!r} {MISSPELT}", next_step=step)
@@ -124,5 +127,5 @@ def is_spelt_well(word: str) -> bool:
 
 
 def _in_order(words: Iterable[str]) -> tuple[str, ...]:
-    """The same wherever the words stand in their files, and whichever file they come from."""
+    """Sorts words, so that their order does not depend on where in which file they stand."""
     return tuple(sorted(words, key=lambda word: (fold(word), word)))

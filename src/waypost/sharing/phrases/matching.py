@@ -10,11 +10,11 @@ from waypost.kernel.folding import fold
 SHORTEST = 3
 LONGEST = 60
 SEPARATORS = "-_ "
-# Spelt out rather than drawn together, so that no order of doing it matters: "vvv" is one thing.
+# m becomes rn and not the reverse, so that the order of replacement does not matter: "vvv" has one reading.
 _LOOKS = str.maketrans({"0": "o", "1": "l", "i": "l", "m": "rn", "w": "vv", "d": "cl"})
 
-# All that is, or may one day be, a route at the root or beside phrases in the API, as it folds: a phrase would hide
-# it, or be hidden by it.
+# Folded names of everything that is, or may one day be, a route at the root or beside phrases in the API: a phrase
+# would hide the route, or be hidden by it.
 RESERVED = frozenset(
     """
     api auth account accounts v1 v2 v3 v4 v5 graphql rpc oauth callback webhooks events keys
@@ -32,7 +32,7 @@ RESERVED = frozenset(
 
 
 class PhraseRefused(AskedWrongly):
-    """a phrase chosen by hand cannot be used."""
+    """A phrase chosen by hand cannot be used."""
 
     slug = "phrase-refused"
 
@@ -41,23 +41,23 @@ class PhraseRefused(AskedWrongly):
 
 
 def fold_phrase(text: str) -> str:
-    """What two phrases that lead to the same link have in common: case, accents and separators do not count."""
+    """A text that is equal for phrases that lead to the same link: case, accents and separators do not count."""
     return fold(text)
 
 
 def looks(text: str) -> str:
-    """What two phrases that look alike have in common, in a small or a careless hand: 0 and o, 1, l and i, rn and m."""
+    """A text that is equal for phrases that look alike in small or careless writing: 0 and o, 1, l and i, rn and m."""
     return fold(text).translate(_LOOKS)
 
 
 def phrase_in(text: str) -> str:
-    """The phrase of a whole link, as people copy it, also with what they added; a phrase stays as it is."""
+    """The phrase in a whole link, without a query, fragment or preview sign; a bare phrase stays as it is."""
     address = text.strip().partition("?")[0].partition("#")[0].rstrip("/")
     return unquote(address.rpartition("/")[2]).removesuffix("+")
 
 
 def is_phrase(text: str) -> bool:
-    """Whether this could be some link's phrase at all; folding alone would make one of almost anything."""
+    """Whether this could be a link's phrase at all; folding alone would turn almost anything into one."""
     composed = unicodedata.normalize("NFC", text)
     return len(composed) <= 2 * LONGEST and all(
         letter in SEPARATORS or (letter.isalnum() and fold_phrase(letter)) for letter in composed
@@ -65,10 +65,10 @@ def is_phrase(text: str) -> bool:
 
 
 def check_custom(text: str) -> str:
-    """The phrase as it will be shown: as typed, without the space around it."""
+    """Returns the phrase as it will be shown: as typed, without surrounding space. Raises PhraseRefused."""
     # Composed, so that an accent typed as a mark of its own is part of its letter.
     phrase = unicodedata.normalize("NFC", text.strip())
-    # Even with a separator after every letter it would be too long; the rest need not be looked at one by one.
+    # Too long even with a separator after every letter; no need to look at each letter.
     if len(phrase) > 2 * LONGEST:
         raise PhraseRefused(f"the phrase is too long; choose one that has {SHORTEST} to {LONGEST} letters and digits")
     _refuse_shape(phrase)
@@ -102,7 +102,7 @@ def _refuse_letter(letter: str) -> None:
         raise PhraseRefused(
             f"a phrase cannot contain {letter!r}; use letters, digits, and single hyphens, underscores or spaces"
         )
-    # It would be ignored when the phrase is looked up, and another phrase would lead here.
+    # The letter would be ignored on lookup, so a different phrase would lead here.
     if not fold_phrase(letter):
         raise PhraseRefused(
             f"{letter!r} has no form in the letters a to z; spell the phrase in Latin letters and digits"

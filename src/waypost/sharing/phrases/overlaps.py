@@ -16,7 +16,7 @@ class _Reading(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """Two readings of one text; the one that is ahead has read `rest` more of it."""
+    """Two readings of one text; `ahead` has read `rest` more of it than `behind`."""
 
     behind: _Reading
     ahead: _Reading
@@ -24,9 +24,9 @@ class _Pair(NamedTuple):
 
 
 def read_alike(language: Language) -> Iterator[tuple[str, str]]:
-    """Two readings of one text, from the first adjective on, which both have in some form.
+    """Yields two readings of one text, starting at the first adjective, which both readings have in some form.
 
-    They are followed word by word, for as many adjectives as it takes until nothing new comes.
+    Readings are followed word by word, adding adjectives until no new pair appears.
     """
     rows = [[*map(fold, language.agreement.forms(adjective) or ())] for adjective in language.adjectives]
     classes = language.agreement.classes

@@ -12,8 +12,8 @@ class Permutation:
     """A Feistel network over the cells of a grid that is as square as can be and barely holds `size`.
 
     A number is a row and a column. Each round moves one of them by a keyed hash of the other, which can be undone.
-    What lands outside the range is sent through again (cycle walking) until it lands inside, which keeps it a
-    bijection; the grid has less than one row too many, so that this is rare.
+    A value outside the range is sent through again (cycle walking) until it lands inside, which keeps the mapping a
+    bijection; the grid has less than one row too many, so this is rare.
     """
 
     __slots__ = ("_columns", "_rounds", "_rows", "size")
@@ -48,7 +48,7 @@ class Permutation:
             raise ValueError(f"{number} is outside 0..{self.size - 1}")
         return number
 
-    # Both directions spell the rounds out: a function for one would be called eight times for every phrase drawn.
+    # Both directions spell the rounds out: a function for one round would be called eight times for every phrase.
 
     def _forward(self, value: int) -> int:
         rows, columns = self._rows, self._columns
@@ -78,7 +78,7 @@ class Permutation:
 def _keyed_state(key: bytes, name: bytes) -> hashlib.blake2s:
     """A hash that has taken a round's own key as the start of its message, to be copied for each use.
 
-    Key and message then share one block, and BLAKE2 needs no more to be a good keyed hash; its key parameter would fill
-    a block of its own and take twice as long.
+    Key and message then share one block, which is enough for BLAKE2 to be a good keyed hash; its key parameter would
+    fill a block of its own and take twice as long.
     """
     return hashlib.blake2s(hashlib.blake2s(name, key=key).digest(), digest_size=2 * _HALF_BYTES)

@@ -1,4 +1,4 @@
-"""What makes words fit for the phone, and what is wrong with those that are not, in sentences for who edits them."""
+"""Checks that words are fit for the phone, and tells the person who edits them, in sentences, what is wrong."""
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -11,13 +11,13 @@ from waypost.sharing.phrases.refused import is_brand, is_rude
 
 SHORTEST = 3
 LONGEST = 12
-# So many phrases have three words before a fourth is needed.
+# The fewest three-word phrases that a language, or a theme, must have.
 FEWEST = 100_000_000
 FEWEST_OF_THEME = 10_000_000
 
 
 def problems(language: Language) -> list[str]:
-    """Nothing when the language is fit for use."""
+    """Returns a sentence for each problem; an empty list when the language is fit for use."""
     return [
         *_misspelt(language),
         *_twice(language),
@@ -51,7 +51,7 @@ def _words(language: Language) -> Iterator[str]:
 
 
 def _forms(language: Language) -> Iterator[tuple[str, str]]:
-    """Every word as it can stand in a phrase, and the one it is a form of."""
+    """Yields every form that can stand in a phrase, with the word it is a form of."""
     adjectives = set(language.adjectives)
     for word in _words(language):
         for form in (language.agreement.forms(word) if word in adjectives else None) or (word,):
@@ -82,13 +82,13 @@ def _not_agreeing(language: Language) -> Iterator[str]:
     for theme, nouns in language.nouns.items():
         for kind in dict.fromkeys(noun.kind for noun in nouns):
             if kind not in classes:
-                yield f"nouns.{theme} has the class {kind!r}, which there is not; there is {', '.join(classes)}"
+                yield f"nouns.{theme} has the class {kind!r}, which does not exist; there is {', '.join(classes)}"
 
 
 def _alike(language: Language) -> Iterator[str]:
-    """Each two words once, for the first reason that there is."""
+    """Yields each pair of similar words once, for the first reason that applies."""
     forms = list(_forms(language))
-    # A word is heard in its place, beside others of its kind, so that its own form is enough.
+    # A word is heard in its place, beside others of its kind, so its listed form is enough.
     words = [(word, word) for word in _words(language)]
     told: set[tuple[str, str]] = set()
     for listed, key, verdict in (
@@ -107,8 +107,8 @@ def _alike(language: Language) -> Iterator[str]:
 def _running_together(language: Language) -> Iterator[str]:
     """Phrases are matched without separators, so two phrases must not fold to one text: "sun-nymph", "sunny-mph".
 
-    That cannot happen while no adverb begins another adverb and no adjective another one, except between forms of the
-    same adjective, which are followed to the noun.
+    That cannot happen while no adverb is the start of another adverb and no adjective the start of another adjective,
+    except between forms of the same adjective; those are followed up to the noun.
     """
     forms = list(_forms(language))
     for words in (set(language.adverbs), set(language.adjectives)):
@@ -127,7 +127,7 @@ def _beginning(forms: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _refused(language: Language) -> Iterator[str]:
-    """An adjective need not stand in a phrase as it is listed, and yet would be read out of it."""
+    """Also checks listed forms that never stand in a phrase: readers would still recognise the adjective."""
     for text in dict.fromkeys(each for form, word in _forms(language) for each in (word, form)):
         if is_brand(text):
             yield f"{text!r} is a brand name; leave it out"

@@ -1,4 +1,4 @@
-"""How the file of a vocabulary is read; docs/how-to/extend-a-vocabulary.md has its format."""
+"""Reads vocabulary files; docs/how-to/extend-a-vocabulary.md has their format."""
 
 import re
 import tomllib
@@ -40,7 +40,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_language(code: str, text: str, file: str) -> Language:
-    """A language from the text of a file of its own. Raises BadVocabulary, which names the file and what is wrong."""
+    """Reads a language from the text of its file. Raises BadVocabulary, which names the file and what is wrong."""
     table = _read(text, file)
     if not (table.name and table.own_name):
         raise BadVocabulary(
@@ -60,7 +60,7 @@ def read_language(code: str, text: str, file: str) -> Language:
 
 
 def read_addition(language: Language, text: str, file: str) -> Language:
-    """What a file adds to a language that there is already: words and themes alone, in the file's own order."""
+    """Reads what a file adds to an existing language: only words and themes, in the file's own order."""
     table = _read(text, file)
     if table.agreement or table.sounding:
         raise BadVocabulary(
@@ -70,7 +70,7 @@ def read_addition(language: Language, text: str, file: str) -> Language:
 
 
 def add(language: Language, addition: Language) -> Language:
-    """Both together, with all words in order."""
+    """Returns the language with the addition, all words sorted."""
     nouns = {
         theme: language.nouns.get(theme, ()) + addition.nouns.get(theme, ())
         for theme in dict.fromkeys((*language.nouns, *addition.nouns))
@@ -98,7 +98,7 @@ def _agreement(table: _AgreementTable | None, file: str) -> Agreement:
     if table is None:
         return Agreement()
     if not table.classes:
-        raise BadVocabulary(f"{file}: agreement.classes needs a class of nouns at least, or leave [agreement] out")
+        raise BadVocabulary(f"{file}: agreement.classes needs at least one class of nouns, or leave [agreement] out")
     for ending, forms in table.endings.items():
         if len(forms) != len(table.classes):
             raise BadVocabulary(
@@ -113,9 +113,9 @@ def _sounding(table: _SoundingTable, file: str) -> Sounding:
         try:
             re.compile(pattern).sub(heard, "")
         except (re.error, IndexError) as error:
-            raise BadVocabulary(f"{file}: the rule {pattern!r} in sounding.rules is no pattern: {error}") from None
+            raise BadVocabulary(f"{file}: the rule {pattern!r} in sounding.rules is not a pattern: {error}") from None
     if len(table.blurred[0]) != len(table.blurred[1]):
-        raise BadVocabulary(f"{file}: the two texts of sounding.blurred need as many letters as one another")
+        raise BadVocabulary(f"{file}: the two texts of sounding.blurred need the same number of letters")
     return Sounding(table.rules, table.blurred)
 
 

@@ -1,4 +1,4 @@
-"""Words that no phrase may have: brand names, and what is not said in front of everybody."""
+"""Words that no phrase may have: brand names and rude words."""
 
 import hashlib
 import tomllib
@@ -17,7 +17,7 @@ def is_rude(word: str) -> bool:
 
 
 def hash_of(word: str) -> str:
-    """What stands in the list for a rude word, so that nobody has to read it."""
+    """The hash that the list has in place of a rude word, so that nobody has to read it."""
     return hashlib.blake2s(fold(word).encode(), digest_size=5).hexdigest()
 
 

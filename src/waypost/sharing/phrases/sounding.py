@@ -7,21 +7,21 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Sounding:
-    """A language's rules, as its vocabulary has them: `rules` are patterns and what is heard instead.
+    """A language's rules, from its vocabulary: each of `rules` is a pattern and the sound heard instead.
 
-    They are applied in order to the word as it is spelt, in lower case; a rule writes capitals where a later one shall
-    not take a sound for a letter again, and a space where two sounds shall not merge. Then each letter of the first
-    text in `blurred` becomes the one below it in the second.
+    They are applied in order to the word as it is spelt, in lower case; a rule writes capitals so that later rules do
+    not take a sound for a letter, and a space so that two sounds do not merge. Then each letter of the first text in
+    `blurred` becomes the letter at the same position in the second.
     """
 
     rules: tuple[tuple[str, str], ...] = ()
     blurred: tuple[str, str] = ("", "")
 
     def key(self, word: str) -> str:
-        """The same for two words that sound alike.
+        """A text that is equal for words that sound alike.
 
-        It errs on the side of caution: that two words share it does not make them homophones, but there are enough
-        words to do without one of the two.
+        It errs on the side of caution: words that share a key need not be homophones, but there are enough words to do
+        without one of them.
         """
         heard = word
         for pattern, sound in self._compiled:

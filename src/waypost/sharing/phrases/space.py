@@ -20,7 +20,7 @@ class SpaceFull(TerminalError):
 
 @dataclass(frozen=True)
 class Space:
-    """Every number below `size` has a phrase of its own; those handed out say nothing about those to come."""
+    """Every number below `size` has a phrase of its own; phrases handed out say nothing about those to come."""
 
     language: str
     theme: str | None
@@ -29,12 +29,12 @@ class Space:
 
     @cached_property
     def size(self) -> int:
-        """Adverbs, times the ways to choose adjectives that are all different, times nouns."""
+        """The number of phrases: adverbs, times the ways to choose distinct adjectives, times nouns."""
         words = self.vocabulary
         return len(words.adverbs) * perm(len(words.adjectives), self._adjectives) * len(words.nouns)
 
     def words(self, number: int) -> tuple[str, ...]:
-        """As they are spelt in the language."""
+        """The words of the phrase with this number, in their native spelling. Raises SpaceFull."""
         if not 0 <= number < self.size:
             raise SpaceFull(
                 f"the space {self._name} has {self.size} phrases and none with the number {number}; "
@@ -46,14 +46,14 @@ class Space:
         adjectives: list[int] = []
         for count in range(self._adjectives):
             rest, adjective = divmod(rest, len(forms) - count)
-            # It was counted without those that were chosen before.
+            # Its number leaves out the adjectives chosen before.
             for other in sorted(adjectives):
                 adjective += adjective >= other
             adjectives.append(adjective)
         return vocabulary.adverbs[rest], *[forms[each] for each in adjectives], vocabulary.nouns[noun].word
 
     def parse(self, text: str) -> int | None:
-        """The number that gives this phrase, however it is written; None when it is not exactly one of this space."""
+        """The number of this phrase, however it is written; None unless it reads as exactly one phrase of the space."""
         found = [
             (adverb, adjectives, noun)
             for adverb, rest in _beginnings(fold(text), self._adverb_positions)
@@ -76,7 +76,7 @@ class Space:
 
     @cached_property
     def _adjectives(self) -> int:
-        """In each phrase; the other two words are the adverb and the noun."""
+        """How many adjectives each phrase has; the other two words are the adverb and the noun."""
         return self.vocabulary.length - 2
 
     @cached_property
@@ -113,7 +113,7 @@ class Space:
 
 
 def _beginnings(folded: str, positions: dict[str, int]) -> Iterator[tuple[int, str]]:
-    """Each word that the text begins with, as its position, and what remains of the text."""
+    """Yields each word that the text begins with, as its position, and the rest of the text."""
     for end in range(1, len(folded) + 1):
         if (position := positions.get(folded[:end])) is not None:
             yield position, folded[end:]

@@ -14,7 +14,7 @@ class SpaceRecord(msgspec.Struct, frozen=True):
 
 class SpaceStore(Protocol):
     async def open_space(self, language: str, theme: str | None, vocabulary: str, key: bytes) -> SpaceRecord:
-        """The space for a vocabulary; `key` becomes its key if it is new. A space never changes once it exists."""
+        """Returns the space for a vocabulary; a new one gets `key` as its key. A space never changes once it exists."""
         ...
 
     async def reserve(self, space: int, count: int, most: int) -> range:

@@ -1,4 +1,4 @@
-"""The vocabularies there are: those that we ship, and those of a folder that a person keeps."""
+"""The known vocabularies: those we ship, and those in the operator's own folder."""
 
 import re
 from functools import cache
@@ -21,13 +21,13 @@ class UnknownLanguage(AskedWrongly):
 
 
 class Vocabularies:
-    """Files of the folder are read at once, so that a mistake in one is told at the start; shipped ones when needed.
+    """Files in the folder are read at once, so that a mistake shows at start-up; shipped ones are read when needed.
 
     A file for a language that we ship adds words and themes to it. Raises BadVocabulary.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        # Only a name that is listed here becomes a file's name: what people type never reaches the file system.
+        # Only a name listed here becomes a file name: what people type never reaches the file system.
         self._shipped = {name.removesuffix(".toml"): name for name in _toml_files()}
         self._added = files_in(folder) if folder else {}
         self._languages: dict[str, Language] = {}
@@ -67,7 +67,7 @@ class Vocabularies:
 
 
 def read_file(path: Path) -> tuple[Language, Language]:
-    """A file as it is, and the language that it makes: the same, or with it what we ship. Raises BadVocabulary."""
+    """Returns the file's own content, and the language it makes together with what we ship. Raises BadVocabulary."""
     code = _code_of(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ def read_file(path: Path) -> tuple[Language, Language]:
 
 
 def _code_of(path: Path) -> str:
-    """The language that a file is for, by its name."""
+    """The code of a file's language, taken from its name."""
     if path.suffix != ".toml" or not _CODE.fullmatch(path.stem):
         raise BadVocabulary(
             f"{path} is not named after a language; name it after its code, such as pt.toml or pt-br.toml"
@@ -105,7 +105,7 @@ def _toml_files() -> list[str]:
 
 
 def files_in(folder: Path) -> dict[str, Path]:
-    """Files of further vocabularies, by the language they are for."""
+    """The vocabulary files in a folder, by language code."""
     if not folder.is_dir():
-        raise BadVocabulary(f"{folder} is no folder; links.vocabularies names the folder with further vocabularies")
+        raise BadVocabulary(f"{folder} is not a folder; links.vocabularies names the folder with further vocabularies")
     return {_code_of(path): path for path in sorted(folder.glob("*.toml"))}

@@ -1,4 +1,4 @@
-"""What a user agent says about its visitor: a person's browser, a bot, or something that draws previews of links."""
+"""What a user agent says about its visitor: a person's browser, a bot, or a service that previews links."""
 
 import re
 from functools import cache, lru_cache
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from ua_parser.core import Device as ParsedDevice
     from ua_parser.core import PartialResult
 
-# Browsers need about 200 characters; what comes after this many tells us nothing.
+# Browsers need about 200 characters; anything beyond this many tells us nothing.
 LONGEST_AGENT = 512
 _LONGEST_NAME = 64
 _MOST_KNOWN = 4096
 
 Device = Literal["desktop", "phone", "tablet", "other", ""]
 
-# They fetch a link when somebody writes it into a message, before anybody follows it. Some are bots by their names too.
+# These fetch a link when it is written into a message, before anybody follows it. Some are bots by their names too.
 _PREVIEWS = re.compile(
     r"facebookexternalhit|facebookcatalog|facebot|whatsapp/|slackbot|slack-imgproxy|twitterbot|telegrambot|discordbot"
     r"|linkedinbot|skypeuripreview|bingpreview|microsoftpreview|redditbot|pinterestbot|tumblr/|embedly|iframely"
@@ -45,7 +45,7 @@ _PHONES = re.compile(
 
 
 class Agent(msgspec.Struct, frozen=True):
-    """Names are empty where they are not known."""
+    """What a user agent says; names are empty where they are not known."""
 
     browser: str
     system: str
@@ -54,17 +54,17 @@ class Agent(msgspec.Struct, frozen=True):
 
 
 def classify(text: str) -> Agent:
-    """Takes a tenth of a millisecond or more the first time, so not for the redirect path."""
+    """Reads a user agent. Takes a tenth of a millisecond or more the first time, so not for the redirect path."""
     return _classify(text[:LONGEST_AGENT])
 
 
 def is_preview(text: str) -> bool:
-    """Whether it fetches links to show what is behind them. Quick enough for the redirect path."""
+    """Whether this agent fetches links to preview them. Quick enough for the redirect path."""
     return _is_preview(text[:LONGEST_AGENT])
 
 
 def prepare() -> None:
-    """Compiles the library's rules: half a second that the first batch of visits should not wait for."""
+    """Compiles the library's rules, which takes half a second that the first batch of visits should not wait for."""
     _parser()
 
 
@@ -99,7 +99,7 @@ def _device(text: str, system: str, device: "ParsedDevice | None") -> Device:
     name = f"{device.family} {device.brand or ''}".replace("_", " ") if device else ""
     if _TELEVISIONS.search(text):
         return "other"
-    # Tablets with Android leave out the word that phones have, but their browsers may call them by name alone.
+    # Android tablets leave out the word "mobile", which phones have, but some browsers give them away only by name.
     if _TABLETS.search(name) or (system == "Android" and "mobile" not in text.lower()):
         return "tablet"
     if _PHONES.search(f"{name} {system}") or (system in {"Android", "iOS"}):

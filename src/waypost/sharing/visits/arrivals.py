@@ -1,8 +1,8 @@
-"""Who came in which hours of a day, kept so that different people can be counted for any hours of it.
+"""Who came in which hours of a day, kept so that distinct visitors can be counted for any consecutive hours of it.
 
-People cannot be added up as visits can: who is here in two hours counts once. So of each hour it is counted how many
-came, apart by the hour of that day in which they were last here before. Of some hours in a row, the different people
-are then those who came in one of them and were last here before the first of them.
+Visitors cannot be added up as visits can: one who comes in two hours counts once. So each hour's visitors are counted
+by the hour of that day in which they were last here before. The distinct visitors of consecutive hours are then those
+who came in one of these hours and were last here before the first of them.
 """
 
 from collections import Counter
@@ -20,8 +20,8 @@ Key = tuple[str, int, str]
 class Arrivals(msgspec.Struct, frozen=True):
     """What changes when visitors are seen.
 
-    Seen: link, day, visitor, hours as bits. Counted: link, hour, hour in which they were last here (the one before that
-    day, if they were not), visitors; and by link and day, how many are new.
+    `seen`: link, day, visitor, hours as bits. `counted`: link, hour, hour in which they were last here (the one before
+    that day, if they were not), visitors. `new`: how many are new, by link and day.
     """
 
     seen: Sequence[tuple[str, int, str, int]]
@@ -30,7 +30,7 @@ class Arrivals(msgspec.Struct, frozen=True):
 
 
 def arrive(visitors: Iterable[tuple[str, int, str, int]], known: Mapping[Key, int]) -> Arrivals:
-    """`known` has the hours in which visitors were seen before, as bits."""
+    """Returns what these visitors change; `known` has the hours in which they were seen before, as bits."""
     seen, new = [], Counter[tuple[str, int]]()
     counted: Counter[tuple[str, int, int]] = Counter()
     for link, day, visitor, hours in visitors:
@@ -47,7 +47,7 @@ def arrive(visitors: Iterable[tuple[str, int, str, int]], known: Mapping[Key, in
 
 @lru_cache(4096)
 def _steps(before: int, after: int) -> tuple[tuple[int, int, int], ...]:
-    """Each hour, the one before it in which somebody was here, and how many more are of this kind now: 1 or -1."""
+    """Returns hours, each with the visitor's hour before it and the change to that count: 1 or -1."""
     was, now = _pairs(before), _pairs(after)
     return *((*pair, 1) for pair in now - was), *((*pair, -1) for pair in was - now)
 

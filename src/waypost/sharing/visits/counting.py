@@ -1,4 +1,4 @@
-"""Counting visits in a process that redirects: each is spooled, shipped to the store, and dropped when it is old."""
+"""Counts visits in a process that redirects: each is spooled, shipped to the store, and dropped when it is old."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ from waypost.sharing.visits.visitors import Countries, Observer
 
 @dataclass(frozen=True)
 class Counting:
-    """On the redirect path, `shipper.record(observer.visit(…))` before the answer goes out."""
+    """On the redirect path, call `shipper.record(observer.visit(…))` before the answer goes out."""
 
     observer: Observer
     shipper: Shipper
@@ -30,7 +30,7 @@ class Counting:
 async def counting(
     settings: VisitsSettings, folder: Path, facts: Facts, visits: VisitStore, countries: Countries | None = None
 ) -> AsyncIterator[Counting]:
-    """Visits that are still in the spool in `folder` at the end are shipped before it closes."""
+    """Runs what counts visits. At the end, visits still in the spool in `folder` are shipped before it closes."""
     keys = DayKeys(facts)
     await keys.renew(utc_now().date())
     shipper = Shipper(Spool(folder, most_bytes=settings.spool_max, synced=settings.fsync), visits)

@@ -1,6 +1,6 @@
-"""The keys that visitors are hashed with: another each day (UTC), shared by the fleet, and thrown away after it.
+"""The keys that visitors are hashed with: a new one each day (UTC), shared by the fleet and thrown away afterwards.
 
-Without its key nobody can find out, by trying addresses, whose hash it was.
+Without the key nobody can find out, by trying addresses, whose hash it was.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from waypost.telemetry.logs import get_logger
 
 log = get_logger("visits")
 
-# One fact for all of them, by date: whoever replaces it leaves old days out, and so forgets them.
+# One fact holds all keys, by date: a process that replaces it leaves old days out, and so forgets them.
 FACT = "visitor-keys"
 _KEY_BYTES = 32
 _RENEW_SECONDS = 3600.0
@@ -26,7 +26,7 @@ _dates = msgspec.json.Decoder(dict[date, str])
 
 
 class DayKeys:
-    """Holds the keys of today and tomorrow, so that midnight needs nobody to be awake."""
+    """Holds the keys of today and tomorrow, so that nothing has to happen at midnight."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -44,7 +44,7 @@ class DayKeys:
         self._keys = {day: bytes.fromhex(key) for day, key in keys.items()}
 
     async def keep_renewing(self) -> None:
-        """Until cancelled."""
+        """Renews the keys every hour until cancelled."""
         while True:
             await asyncio.sleep(_RENEW_SECONDS)
             try:
@@ -53,7 +53,7 @@ class DayKeys:
                 log.warning("the keys of visitors are not renewed for now", error=error.slug, message=str(error))
 
     def of(self, day: date) -> bytes:
-        """Never waits. After a day without the store, this process counts visitors by a key of its own."""
+        """The key of a day. Never waits: after a day without the store, this process uses a key of its own."""
         if day not in self._keys:
             log.warning("no key for visitors is shared for this day", day=day.isoformat())
             self._keys[day] = secrets.token_bytes(_KEY_BYTES)

@@ -1,4 +1,4 @@
-"""What visits of a link amount to, as people and scripts see it: over HTTP and from commands."""
+"""The statistics of a link's visits, as people and scripts see them: over HTTP and from commands."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ Count = Annotated[int, Meta(ge=0)]
 
 
 class Series(msgspec.Struct, frozen=True):
-    """Only buckets in which something happened; `at` is where each begins."""
+    """Has only buckets in which something happened; `at` is where each begins."""
 
     step: Step
     zone: str
@@ -22,7 +22,7 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class StatisticsDocument(msgspec.Struct, frozen=True, kw_only=True, rename={"start": "from", "end": "to"}):
-    """`visits` are those of people; `visitors` are different people, each counted once a day; bots count apart."""
+    """`visits` are those by people; `visitors` are distinct people, each counted once a day; bots count separately."""
 
     phrase: str
     start: datetime

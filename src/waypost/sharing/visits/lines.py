@@ -1,5 +1,5 @@
-"""Visits as lines of the spool, put together from parts: on the redirect path, making and encoding each one anew would
-take longer than writing it down.
+"""Visits as lines of the spool, put together from parts: on the redirect path, making and encoding each visit from
+scratch would take longer than writing it down.
 """
 
 import itertools
@@ -16,7 +16,7 @@ _MICROSECONDS = 1_000_000
 
 
 class VisitLines:
-    """Each line is what the spool would have made of the observer's visit; ids begin with a word of its own."""
+    """Makes the lines that the spool would make of the observer's visits; their ids have a prefix of their own."""
 
     def __init__(self, observer: Observer) -> None:
         self._visit = observer.visit
@@ -25,13 +25,13 @@ class VisitLines:
         self._second, self._written_second = -1, b""
 
     def ending(self, at: float, address: str, shown: ShownByBrowser) -> bytes:
-        """All of a line behind the time: good for whatever else this visitor follows on the same day (UTC)."""
+        """The part of a line after the time: valid for every link this visitor follows on the same day (UTC)."""
         visit = self._visit("", datetime.fromtimestamp(at, UTC), address, shown)
         start = msgspec.json.encode(Visit(visit.id, visit.link_id, visit.at)).removesuffix(b'"}')
         return msgspec.json.encode(visit).removeprefix(start) + b"\n"
 
     def line(self, link_id: bytes, at: float, ending: bytes) -> bytes:
-        """`link_id` as it stands in JSON, without quotes; `at` is in seconds since 1970."""
+        """A whole line. `link_id` is as in JSON, without quotes; `at` is in seconds since 1970."""
         second = int(at)
         if second != self._second:
             self._second = second

@@ -9,14 +9,14 @@ from waypost.sharing.visits.store import VisitStore
 
 
 class Rebuilt(msgspec.Struct, frozen=True):
-    """All visits, counted again."""
+    """How many visits were counted again, and how long it took."""
 
     visits: int
     seconds: float
 
 
 async def rebuild_visits(store: VisitStore, on_progress: Callable[[int], None] = lambda _counted: None) -> Rebuilt:
-    """Safe beside processes that count, and safe to break off and run again."""
+    """Counts all visits again. Safe while other processes count, and safe to interrupt and run again."""
     started = monotonic()
     visits = await store.rebuild(on_progress)
     return Rebuilt(visits, round(monotonic() - started, 3))

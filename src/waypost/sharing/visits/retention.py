@@ -1,4 +1,4 @@
-"""Drops visits that have been kept long enough; what was counted of them stays."""
+"""Drops visits that have been kept long enough; their counts stay."""
 
 import asyncio
 from datetime import timedelta
@@ -11,7 +11,7 @@ from waypost.telemetry.logs import get_logger
 log = get_logger("visits")
 
 _EVERY_SECONDS = 3600.0
-# Few enough that whoever counts visits meanwhile hardly waits.
+# Few enough that processes counting visits meanwhile hardly wait.
 _AT_ONCE = 1000
 
 
@@ -23,7 +23,7 @@ async def forget_old(store: VisitStore, kept: timedelta) -> int:
 
 
 async def keep_forgetting(store: VisitStore, kept: timedelta) -> None:
-    """Until cancelled. Several processes may do it at once: they find less to do."""
+    """Drops old visits every hour until cancelled. Several processes may do it at once: each finds less to do."""
     while True:
         try:
             if forgotten := await forget_old(store, kept):

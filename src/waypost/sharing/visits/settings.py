@@ -1,4 +1,4 @@
-"""What can be set about visits."""
+"""The settings for visits."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,7 +10,7 @@ _SHORTEST = timedelta(days=1)
 
 
 def _read_retention(text: str) -> timedelta | None:
-    """A visit that is shipped again after its event was dropped would count twice: a day is long enough for that."""
+    """Refuses less than a day: a visit shipped again after its event was dropped would count twice."""
     if not text.strip():
         return None
     kept = timedelta(seconds=parse_duration(text))

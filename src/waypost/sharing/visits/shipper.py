@@ -1,4 +1,4 @@
-"""Moves visits from the spool to where they are counted."""
+"""Moves visits from the spool to the store that counts them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,24 +18,24 @@ _BATCH_BYTES = 256 * 1024
 _SEGMENT_BYTES = 4 * 1024 * 1024
 _PAUSE_SECONDS = 0.2
 _LOOK_AROUND_SECONDS = 10.0
-# In a rush, counting takes a fifth of the time.
+# In a rush it pauses four times as long as it counts: counting takes a fifth of the time.
 _PATIENCE = 4.0
 
 
 class VisitSink(Protocol):
     """Where visits are shipped to: the store itself, or something that carries them there.
 
-    A batch may be shipped again, whole or in part, by this process or another one. The visit's id tells: whoever counts
-    in the end counts each id once.
+    A batch may be shipped again, whole or in part, by this process or another one. In the end each visit's id is
+    counted once.
     """
 
     async def append(self, visits: Sequence[Visit]) -> int:
-        """Returns once they are safe, so that the spool may forget them; the number is of those that were new."""
+        """Returns how many visits were new, once all are safe and the spool may forget them."""
         ...
 
 
 class Shipper:
-    """Spools each visit and ships it soon after, in batches; also what processes that died have left."""
+    """Spools each visit and ships it soon after, in batches; also ships what dead processes left."""
 
     def __init__(
         self, spool: Spool, sink: VisitSink, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -52,12 +52,12 @@ class Shipper:
             self._news.set()
 
     def record_line(self, line: bytes) -> None:
-        """The same for a visit that is a line of the spool already."""
+        """Records a visit that is already a line of the spool."""
         if self._spool.append_line(line):
             self._news.set()
 
     async def run(self) -> None:
-        """Until cancelled; a failing store only makes the spool grow."""
+        """Ships visits until cancelled; a failing store only makes the spool grow."""
         await asyncio.to_thread(agents.prepare)
         while True:
             try:
@@ -65,7 +65,7 @@ class Shipper:
             except WaypostError as error:
                 log.warning("visits stay in the spool for now", error=error.slug, message=str(error))
             except Exception:
-                # A defect here must not end the shipping for good, which nobody would notice.
+                # A defect here must not end the shipping for good: nobody would notice.
                 log.exception("visits stay in the spool because of a defect")
             try:
                 await asyncio.wait_for(self._news.wait(), _LOOK_AROUND_SECONDS)
@@ -85,7 +85,7 @@ class Shipper:
             self._spool.renew()
 
     async def close(self) -> None:
-        """Ship the rest; what the store does not take now, the next process will ship."""
+        """Ship the rest; the next process will ship what the store does not take now."""
         self._spool.count()
         try:
             await self._drain(self._spool.own)
@@ -115,5 +115,5 @@ class Shipper:
             segment.mark_shipped(batch)
             VISITS_SHIPPED.inc(len(batch.visits))
             if own.size - size > batch.size and self._spool.is_roomy:
-                # Visits come quicker than they are counted, on the same core: whoever waits for an answer goes first.
+                # Visits come faster than they are counted, on the same core: clients waiting for answers go first.
                 await self._pause(_PATIENCE * (monotonic() - began))

@@ -1,7 +1,7 @@
 """Which counts answer a question about a span: whole days and hours were counted already, the rest is in events.
 
-Days, hours and stretches are numbered from 1970-01-01T00:00Z on. A stretch is 32 days; it has no other meaning than
-that years of days become few enough to add up while somebody waits.
+Days, hours and stretches are numbered from 1970-01-01T00:00Z. A stretch is 32 days; it only serves to make years of
+days few enough to add up while a client waits.
 """
 
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ DAY_HOURS = 24
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-# All that a datetime can say, in whole stretches.
+# The full range of datetime, in whole stretches.
 FIRST_DAY = (datetime.min.replace(tzinfo=UTC) - _EPOCH).days // STRETCH * STRETCH
 LAST_DAY = ((datetime.max.replace(tzinfo=UTC) - _EPOCH).days // STRETCH + 1) * STRETCH
 
-# From a number on, until just before another.
+# From the first number up to, but not including, the second.
 Range = tuple[int, int]
 NOTHING: Range = (0, 0)
 # The same, and whether it is to be added (1) or taken away (-1).
@@ -39,7 +39,7 @@ def from_us(value: int) -> datetime:
 
 
 class ByValue(msgspec.Struct, frozen=True):
-    """The whole hours of a span once more, from as few periods as will do: each has a row for each value."""
+    """The whole hours of a span, from as few periods as possible: each period has a row for each value."""
 
     stretches: Range
     days: tuple[Piece, Piece]
@@ -47,15 +47,15 @@ class ByValue(msgspec.Struct, frozen=True):
 
 
 class Cover(msgspec.Struct, frozen=True):
-    """A span, put together from what was counted. Everything in it is in exactly one of days, hours and moments."""
+    """A span, put together from what was counted. Each moment of it is in exactly one of days, hours and moments."""
 
     days: Range
     hours: tuple[Range, Range]
-    # In microseconds: what is left of hours at both ends.
+    # In microseconds: the incomplete hours at both ends.
     moments: tuple[Range, Range]
 
     def beside(self, moments: Range) -> tuple[int, int]:
-        """The day that these are of, and which other hours of it are in the span, as bits."""
+        """The day of these moments, and which other hours of that day are in the span, as bits."""
         day = moments[0] // DAY
         first = day * DAY_HOURS
         bits = (hour - first for start, end in self.hours for hour in range(start, end))
@@ -69,7 +69,7 @@ def cover(span: Span) -> Cover:
 
 
 def cover_by(step: Step, span: Span) -> Cover:
-    """Without whole days, where hours are asked for."""
+    """Covers a span for a series: without whole days when the step is an hour."""
     if step == "day":
         return cover(span)
     hours, moments = _cut(_bounds(span), HOUR)
@@ -83,19 +83,21 @@ def by_value(span: Span) -> ByValue:
 
 
 def windows(oldest: datetime | None, newest: datetime | None) -> Iterator[Range]:
-    """Ranges of days, a stretch each, from one event to another. The outer ones reach to the ends of time."""
+    """Yields ranges of days, a stretch each, from the oldest event to the newest; the outer ones reach to the ends of
+    time.
+    """
     first, last = _days(oldest, newest)
     yield from _split((FIRST_DAY, LAST_DAY), range((first // STRETCH + 1) * STRETCH, last + 1, STRETCH))
 
 
 def single_days(window: Range, oldest: datetime | None, newest: datetime | None) -> Iterator[Range]:
-    """A window, a day at a time; before the first event and after the last, all days at once."""
+    """Splits a window into days; all days before the first event are one range, and so are those after the last."""
     first, last = _days(oldest, newest)
     yield from _split(window, range(max(window[0], first) + 1, min(window[1], last + 1)))
 
 
 def stretches_of(days: Range) -> Range:
-    """Those that any of the days is in."""
+    """The stretches that contain any of the days."""
     return days[0] // STRETCH, -(-days[1] // STRETCH)
 
 
@@ -114,7 +116,7 @@ def _bounds(span: Span) -> Range:
 
 
 def _cut(wanted: Range, size: int) -> tuple[Range, list[Range]]:
-    """The whole units inside, by their numbers; and what is left over at both ends."""
+    """Returns the numbers of the whole units inside, and what is left over at both ends."""
     start, end = wanted
     if start >= end:
         return NOTHING, []
@@ -126,7 +128,7 @@ def _cut(wanted: Range, size: int) -> tuple[Range, list[Range]]:
 
 
 def _near(wanted: Range, size: int) -> tuple[Range, tuple[Piece, Piece]]:
-    """The units that come nearest to it, and by which pieces these are too short (1) or too long (-1)."""
+    """Returns the whole units nearest to the range, and the pieces to add (1) or take away (-1) at both ends."""
     start, end = wanted
     first, last = ((each + size // 2) // size for each in wanted)
     if first >= last:
@@ -139,6 +141,6 @@ def _gap(start: int, end: int) -> Piece:
 
 
 def _two(ranges: list[Range]) -> tuple[Range, Range]:
-    """Statements take two of each; there are never more."""
+    """Fills up with empty ranges: statements take two of each, and there are never more."""
     first, second, *_ = (*ranges, NOTHING, NOTHING)
     return first, second

@@ -1,7 +1,7 @@
 """The spool: visits on local disk, one write each, so that a killed process loses none it has answered.
 
-Each process appends to a segment of its own and holds a lock on it. A segment that nobody locks was left by a process
-that died, and whoever finds it ships it.
+Each process appends to a segment of its own and holds a lock on it. A segment without a lock was left by a process that
+died, and the first process that finds it ships it.
 """
 
 import errno
@@ -22,7 +22,7 @@ from waypost.telemetry.metrics import VISITS_LOST, VISITS_SPOOLED
 log = get_logger("visits")
 
 _SUFFIX = ".visits"
-# A spool that is full refuses thousands of visits a second; one line says so.
+# A full spool refuses thousands of visits a second; one line in the log is enough.
 _COMPLAIN_SECONDS = 10.0
 
 _visit = msgspec.json.Decoder(Visit)
@@ -45,7 +45,7 @@ class Segment:
     @classmethod
     def create(cls, folder: Path, *, synced: bool = False) -> "Segment":
         """`synced` makes each write wait for the disk."""
-        # Locked under a name that nobody adopts, then given its real one: at no moment does it look abandoned.
+        # Locked under a name that no process adopts, then given its real one: it never looks abandoned.
         hidden = folder / f".{new_id()}"
         flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_DSYNC if synced else 0)
         descriptor = os.open(hidden, flags, 0o600)
@@ -58,7 +58,7 @@ class Segment:
 
     @classmethod
     def adopt(cls, path: Path) -> "Segment | None":
-        """The segment of a process that died, or None while somebody holds it."""
+        """The segment of a process that died, or None while another process holds it."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -68,7 +68,7 @@ class Segment:
         except BlockingIOError:
             os.close(descriptor)
             return None
-        if os.fstat(descriptor).st_nlink == 0:  # shipped and removed by somebody else while we opened it
+        if os.fstat(descriptor).st_nlink == 0:  # shipped and removed by another process while we opened it
             os.close(descriptor)
             return None
         return cls(path, descriptor)
@@ -82,10 +82,10 @@ class Segment:
         self.size += written
 
     def next_batch(self, most_bytes: int) -> Batch | None:
-        """Whole lines that were not shipped yet. What is no whole line was never answered for."""
+        """Returns whole lines that were not shipped yet. The visit of an incomplete line was never answered."""
         data = os.pread(self._descriptor, most_bytes, self.shipped)
         while b"\n" not in data and len(data) == most_bytes:
-            # Only damage makes a line that long; what follows it must not wait for ever.
+            # Only damage makes a line that long; the lines after it must not wait for ever.
             most_bytes *= 2
             data = os.pread(self._descriptor, most_bytes, self.shipped)
         lines = data[: data.rfind(b"\n") + 1]
@@ -133,11 +133,11 @@ class Spool:
         self.measure()
 
     def append(self, visit: Visit) -> bool:
-        """Write a visit down before it is answered; false when it could not be, and the loss was counted."""
+        """Write a visit down before it is answered; returns false when that failed, and the loss was counted."""
         return self.append_line(self._encode(visit) + b"\n")
 
     def append_line(self, line: bytes) -> bool:
-        """The same for a visit that is a line already."""
+        """Write down a visit that is already a line, as `append` does."""
         own = self.own
         try:
             if own.size + len(line) > own.shipped + self._room:
@@ -151,16 +151,16 @@ class Spool:
 
     @property
     def is_roomy(self) -> bool:
-        """Whether less than half of it is taken."""
+        """Whether less than half of its room is taken."""
         return self.own.backlog < self._room / 2
 
     def count(self) -> None:
-        """Tell the metric, many at once: on the redirect path that would cost a third of the write."""
+        """Add to the metric, many visits at once: on the redirect path it would cost a third of the write."""
         spooled, self._spooled = self._spooled, 0
         VISITS_SPOOLED.inc(spooled)
 
     def measure(self) -> None:
-        """See how much dead processes have left that nobody ships yet."""
+        """Measure how much dead processes have left that no process ships yet."""
         left = sum(segment.size for segment in self._let_go())
         self._room = max(0, self._most_bytes - left)
 

@@ -1,4 +1,4 @@
-"""What visits of a link amount to, over a span and as of a moment."""
+"""The statistics of a link's visits, over a span and as of a moment."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -10,7 +10,7 @@ from waypost.sharing.visits.store import Bucket, Span, Step, VisitStore
 
 _HOUR = timedelta(hours=1)
 _MOMENT = timedelta(microseconds=1)
-# More hours than anybody looks at; days are few, however old a link is.
+# More hours than anybody looks at; days need no limit, since even an old link has few.
 _LONGEST_BY_HOUR = timedelta(days=400)
 
 
@@ -21,13 +21,13 @@ class SpanTooLong(AskedWrongly):
 
 
 class ZoneRefused(AskedWrongly):
-    """Days of this zone do not begin with an hour of UTC, and visits are counted by those."""
+    """Days of this zone do not begin on an hour of UTC, and visits are counted by hours of UTC."""
 
     slug = "zone-refused"
 
 
 class StatisticsQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """`created_at` is the link's: before that there is nothing to count. `limit` is for values of each dimension."""
+    """`created_at` is the link's: before it there is nothing to count. `limit` is per dimension."""
 
     created_at: datetime
     now: datetime
@@ -40,13 +40,13 @@ class StatisticsQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def span(self) -> Span:
-        # A visit of that very moment is not later than it.
+        # A visit at that very moment counts.
         ends = [end for end in (self.end, self.as_of + _MOMENT if self.as_of else None) if end is not None]
         return Span(self.start, min(ends, default=None))
 
 
 class Value(msgspec.Struct, frozen=True):
-    """A referrer, a browser, …; empty where it is not known."""
+    """A referrer, a browser and so on, and its visits; the value is empty where it is not known."""
 
     value: str
     visits: int
@@ -66,7 +66,7 @@ class Statistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def count_visits(store: VisitStore, link_id: str, asked: StatisticsQuestion) -> Statistics:
-    """Raises SpanTooLong and ZoneRefused."""
+    """Counts a link's visits. Raises SpanTooLong and ZoneRefused."""
     _refuse_long(asked)
     in_days = asked.step == "day" and asked.zone is not UTC
     buckets = await store.series(link_id, asked.span, "hour" if in_days else asked.step)
@@ -119,11 +119,11 @@ def _shown_in(buckets: Sequence[Bucket], zone: tzinfo) -> Sequence[Bucket]:
 
 
 def _by_day(hours: Iterable[Bucket], zone: tzinfo) -> list[Bucket]:
-    """Hours come in order, so that those of a day stand together."""
+    """Sums hours up to days of a zone; hours come in order, and so do the days."""
     days: dict[datetime, tuple[int, int]] = {}
     for hour in hours:
         local = hour.at.astimezone(zone)
-        # Midnight by the clock there, with the offset of that midnight.
+        # Midnight by the local clock, with the offset of that midnight.
         day = local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
         visits, bots = days.get(day, (0, 0))
         days[day] = visits + hour.visits, bots + hour.bots

@@ -1,4 +1,4 @@
-"""Where visits are kept, and what is counted from them."""
+"""Where visits and their counts are kept."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
@@ -9,19 +9,19 @@ import msgspec
 from waypost.sharing.visits.visit import Visit
 
 Step = Literal["hour", "day"]
-# What visits are counted by, beside time.
+# What visits are counted by, besides time.
 DIMENSIONS = ("referrer", "browser", "device", "system", "language", "country")
 
 
 class Span(msgspec.Struct, frozen=True):
-    """From a moment on, until just before another; None is for no end."""
+    """From `start` up to, but not including, `end`; None means unbounded."""
 
     start: datetime | None = None
     end: datetime | None = None
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """Visits by people and by bots, and how many different people, each counted once a day."""
+    """Visits by people and by bots, and how many distinct people, each counted once a day."""
 
     visits: int = 0
     visitors: int = 0
@@ -40,40 +40,40 @@ class VisitStore(Protocol):
     """Append-only events, and projections of them that are brought up to date in the same transaction."""
 
     async def append(self, visits: Sequence[Visit]) -> int:
-        """Keep visits and count them; those that are there already change nothing. Returns how many were new."""
+        """Keep visits and count them; those already kept change nothing. Returns how many were new."""
         ...
 
     async def count(self, link_ids: Sequence[str]) -> Mapping[str, int]:
-        """Visits by people, for each link that has any: one look at a projection, whatever the number of visits."""
+        """Visits by people, for each link that has any: one read of a projection, however many visits there are."""
         ...
 
     async def totals(self, link_id: str, span: Span) -> Counted:
         """Exact for any span: whole days and hours come from projections, the edges from events.
 
-        Where events were dropped, what is left of an hour at an edge counts for nothing.
+        Where events were dropped, incomplete hours at the edges count as nothing.
         """
         ...
 
     async def series(self, link_id: str, span: Span, step: Step) -> Sequence[Bucket]:
-        """Only buckets in which something happened, oldest first; those at the edges as far as they are inside."""
+        """Only buckets in which something happened, oldest first; those at the edges count only what is inside."""
         ...
 
     async def top(self, link_id: str, span: Span, dimension: str, limit: int) -> Sequence[tuple[str, int]]:
-        """The values of a dimension by number of visits by people, most first, then by name; "" is for unknown."""
+        """The values of a dimension by number of visits by people, most first, then by name; "" means unknown."""
         ...
 
     def events(self, link_id: str, span: Span) -> AsyncIterator[Sequence[Visit]]:
-        """All visits of a link, oldest first, in batches; what comes in meanwhile may or may not be among them."""
+        """All visits of a link, oldest first, in batches; visits that come in meanwhile may or may not be included."""
         ...
 
     async def rebuild(self, on_progress: Callable[[int], None]) -> int:
         """Make all projections again from the events; returns how many events there are. Appending goes on beside it.
 
-        Link by link and stretch by stretch, each in a transaction of its own. Days of which events were dropped stay
-        as they are. `on_progress` hears how many events are counted so far.
+        Link by link and stretch by stretch, each in a transaction of its own. Days whose events were dropped stay as
+        they are. `on_progress` is called with the number of events counted so far.
         """
         ...
 
     async def forget(self, before: datetime, limit: int) -> int:
-        """Drop at most `limit` events older than that, never what was counted from them; returns how many."""
+        """Drop at most `limit` events older than `before`, never their counts; returns how many."""
         ...

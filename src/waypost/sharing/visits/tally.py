@@ -1,4 +1,4 @@
-"""What is counted of visits. Sums and sets only, so that neither order nor batches matter."""
+"""What is counted from visits: sums and sets only, so that neither order nor batches matter."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,12 +9,12 @@ from waypost.sharing.visits.agents import classify
 from waypost.sharing.visits.spans import DAY_HOURS, HOUR, STRETCH, to_us
 from waypost.sharing.visits.visit import Visit
 
-# How many hours each period has that visits are counted for by value.
+# The lengths in hours of the periods for which visits are counted by value.
 _PERIODS = (1, DAY_HOURS, DAY_HOURS * STRETCH)
 
 
 class TalliedVisit(msgspec.Struct, frozen=True):
-    """A visit as it is kept, with what its agent told us then: a later release may read agents better."""
+    """A visit as it is kept, with what its agent told us then: a later release may read agents differently."""
 
     visit: Visit
     browser: str
@@ -23,7 +23,7 @@ class TalliedVisit(msgspec.Struct, frozen=True):
     is_bot: bool
 
     def values(self) -> tuple[tuple[str, str], ...]:
-        """What it counts for in each dimension."""
+        """Its value in each dimension."""
         return (
             ("referrer", self.visit.referrer_host),
             ("browser", self.browser),
@@ -35,14 +35,14 @@ class TalliedVisit(msgspec.Struct, frozen=True):
 
 
 def read_agents(visits: Iterable[Visit]) -> list[TalliedVisit]:
-    """Each visit once, whichever way it came twice into one batch."""
+    """Reads the agent of each visit; a visit that is in the batch twice is taken once."""
     each = {visit.id: visit for visit in visits}
     agents = ((visit, classify(visit.agent)) for visit in each.values())
     return [TalliedVisit(visit, agent.browser, agent.device, agent.system, agent.is_bot) for visit, agent in agents]
 
 
 class VisitTally:
-    """Adds events up to the rows that a store adds to its own. Rows that are near each other there are so here."""
+    """Sums events into the rows that a store adds to its own, in the order in which the store keeps them."""
 
     def __init__(self, events: Iterable[TalliedVisit] = ()) -> None:
         self.events = 0
@@ -64,7 +64,7 @@ class VisitTally:
             day, of_day = divmod(hour, DAY_HOURS)
             self._visitors[link, day, event.visit.visitor] |= 1 << of_day
         for dimension, value in event.values():
-            # What is unknown has no row: it is what the others leave of all visits.
+            # Unknown values have no row: their number is all visits less the known ones.
             if value:
                 self._values[link, dimension, hour, value] += 1
 
@@ -77,7 +77,7 @@ class VisitTally:
         return [(*key, self._visits[key], self._bots[key]) for key in sorted(self._visits.keys() | self._bots.keys())]
 
     def days(self, visitors: Mapping[tuple[str, int], int]) -> Sequence[tuple[str, int, int, int, int]]:
-        """Link, day, visits, visitors, bots. The store knows how many visitors of a link and day are new to it."""
+        """Link, day, visits, visitors, bots. `visitors` comes from the store: how many of a link and day are new."""
         days: defaultdict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
         for link, hour, visits, bots in self.hours():
             counted = days[link, hour // DAY_HOURS]

@@ -1,13 +1,13 @@
-"""What is kept of whoever follows a link: never the address, and nothing at all of those who ask for that.
+"""What is kept about visitors: never the address, and nothing at all about those who ask not to be tracked.
 
 On the redirect path, for each request that is answered with a redirect:
 
-    shown = read_headers(headers)                       # once for a block of headers that is met again
+    shown = read_headers(headers)                       # once for headers that come again
     if method == "GET" and not shown.is_preview:
         shipper.record(observer.visit(link.id, now, address, shown))
 
-Nothing in here waits. `headers` has their names in lower case, as ASGI and the hot path have them; `address` is the
-client's, as far as proxies may be believed.
+Nothing in here waits. `headers` has names in lower case, as ASGI and the hot path have them; `address` is the client's,
+as far as proxies can be trusted.
 """
 
 import itertools
@@ -37,7 +37,7 @@ _LANGUAGE = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z])")
 
 
 class Countries(Protocol):
-    """Where an address is, as an ISO 3166-1 code; "" where that is not known."""
+    """Tells an address's country as an ISO 3166-1 code; "" where it is not known."""
 
     def country(self, address: str) -> str: ...
 
@@ -51,7 +51,7 @@ class ShownByBrowser(msgspec.Struct, frozen=True):
     language: str = ""
     # It asks not to be tracked: Do Not Track, or Global Privacy Control.
     is_private: bool = False
-    # Nobody looks at what it fetches, yet or ever: a message's preview of the link, or a browser that fetches ahead.
+    # No person looks at what it fetches, yet or ever: a message's link preview, or a browser that prefetches.
     is_preview: bool = False
 
 
@@ -66,7 +66,7 @@ def read_headers(headers: Mapping[bytes, bytes]) -> ShownByBrowser:
 
 
 class Observer:
-    """Makes visits of requests. Ids begin with this process's own: no other process makes the same ones."""
+    """Makes visits from requests. Ids begin with this process's own prefix, so no other process makes the same."""
 
     def __init__(self, keys: DayKeys, countries: Countries | None = None) -> None:
         self._keys = keys
@@ -120,7 +120,7 @@ def read_language(text: str) -> str:
 
 
 def _text(value: bytes, longest: int) -> str:
-    """Headers are bytes of any kind; what cannot be printed would only do harm wherever it is shown."""
+    """Decodes a header, which may have any bytes, without characters that cannot be printed: they could do harm."""
     text = value[:longest].decode("latin-1")
     return text if text.isprintable() else "".join(filter(str.isprintable, text))
 

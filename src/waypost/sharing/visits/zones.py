@@ -9,7 +9,7 @@ _NAME = re.compile(r"[A-Za-z0-9+_-]+(/[A-Za-z0-9+_-]+){0,2}")
 
 
 def read_zone(text: str) -> ZoneInfo | timezone:
-    """By its name alone: what a client writes must not name a file anywhere else."""
+    """Finds a zone by its name alone: what a client writes must not name any other file."""
     if text == "UTC":
         return UTC
     try:
@@ -17,4 +17,4 @@ def read_zone(text: str) -> ZoneInfo | timezone:
             return ZoneInfo(text)
     except (ValueError, OSError, KeyError):
         pass
-    raise ValueError(f"{text[:40]!r} is no time zone; write it like Europe/Berlin, or UTC")
+    raise ValueError(f"{text[:40]!r} is not a time zone; write it like Europe/Berlin, or UTC")

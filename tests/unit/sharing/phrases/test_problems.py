@@ -96,7 +96,7 @@ def test_letters_with_accents_are_welcome() -> None:
         ),
         (
             language(classes={"neuter": ("otter",)}),
-            "nouns.general has the class 'neuter', which there is not; there is any",
+            "nouns.general has the class 'neuter', which does not exist; there is any",
         ),
         (
             german(("klein",), masculine="ast", feminine="rast"),

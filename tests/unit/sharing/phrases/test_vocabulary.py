@@ -148,11 +148,11 @@ def test_where_a_word_stands_in_its_file_does_not_matter_to_a_space(tmp_path: Pa
         (SMALL.replace('["blua", "verda"]', "[]"), "needs adverbs, adjectives and nouns"),
         (SMALL.replace('"bele"', '"быстро"'), "'быстро' is not made of lower-case letters that have a form in a to z"),
         (SMALL.replace('"libro"', '"../.."'), "'../..' is not made of lower-case letters"),
-        (SMALL + "[agreement]\nclasses = []\nendings = {}", "needs a class of nouns at least"),
+        (SMALL + "[agreement]\nclasses = []\nendings = {}", "needs at least one class of nouns"),
         (SMALL + '[agreement]\nclasses = ["any"]\nendings = {a = ["a", "an"]}', "2 forms for 'a'; it needs one for"),
-        (SMALL + "[sounding]\nrules = [['[', 'x']]", r"the rule '\[' in sounding.rules is no pattern"),
-        (SMALL + r"[sounding]" + "\nrules = [['x', '\\9']]", "is no pattern: invalid group reference"),
-        (SMALL + '[sounding]\nblurred = ["ab", "a"]', "need as many letters as one another"),
+        (SMALL + "[sounding]\nrules = [['[', 'x']]", r"the rule '\[' in sounding.rules is not a pattern"),
+        (SMALL + r"[sounding]" + "\nrules = [['x', '\\9']]", "is not a pattern: invalid group reference"),
+        (SMALL + '[sounding]\nblurred = ["ab", "a"]', "need the same number of letters"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_at_once(tmp_path: Path, text: str, complaint: str) -> None:
@@ -177,7 +177,7 @@ def test_other_files_do_not_matter(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadVocabulary, match=r"is no folder; links.vocabularies names"):
+    with pytest.raises(BadVocabulary, match=r"is not a folder; links.vocabularies names"):
         Vocabularies(tmp_path / "nowhere")
 
 

@@ -23,7 +23,7 @@ def run(load: Load, concurrency: int | None, import_id: str | None, parent: int 
     Stopped, it gives its jobs back at once; killed, its leases run out and other workers go on where it was. Any number
     of workers may run: no two work on the same shard with effect.
     """
-    from waypost.roles.kit.crew import end_with
+    from waypost.roles.kit.child_process import end_with
     from waypost.roles.kit.loop import run as run_role
     from waypost.roles.worker import run_worker
 

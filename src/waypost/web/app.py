@@ -13,8 +13,8 @@ from waypost.web.follow.host_pages import home_page_routes, robots_routes
 from waypost.web.follow.hot_path import RedirectPath
 from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.preview import preview_routes
+from waypost.web.follow.qr_codes import qr_code_routes
 from waypost.web.follow.redirect import redirect_routes
-from waypost.web.html_pages import Status, asset_routes, documentation_routes, status_routes
 from waypost.web.http.guard import WriteGuard
 from waypost.web.http.health import Probe, health_routes
 from waypost.web.http.middleware import Bounds
@@ -27,6 +27,7 @@ from waypost.web.links.place_links import place_link_routes
 from waypost.web.places.api import PlacesApi
 from waypost.web.places.hot_path import HotPath
 from waypost.web.places.routes import Front
+from waypost.web.site_routes import Status, asset_routes, documentation_routes, status_routes
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def make_app(
         routers.append(place_link_routes(links, places.live, guard))
     if followed:
         # Last, because these routes match every single word that no other route has.
-        routers += [preview_routes(followed), redirect_routes(followed)]
+        routers += [preview_routes(followed), qr_code_routes(followed), redirect_routes(followed)]
     for router in routers:
         app.include_router(router)
     describe(app)

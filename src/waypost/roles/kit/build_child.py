@@ -20,7 +20,7 @@ from waypost.kernel.errors import WaypostError
 from waypost.places.file_part import FilePart
 from waypost.places.place import Place
 from waypost.places.store import Part
-from waypost.roles.kit.crew import end_with
+from waypost.roles.kit.child_process import end_with
 from waypost.serving.building.runs import RunWriter
 from waypost.serving.building.sections import perform
 from waypost.serving.building.tasks import Do, Read, Task, TaskDone

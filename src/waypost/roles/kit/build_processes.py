@@ -13,7 +13,7 @@ import msgspec
 from waypost.kernel.errors import TerminalError, WaypostError
 from waypost.kernel.tasks import end
 from waypost.roles.kit.build_child import Answer, Impossible, PlacesRead, Refused
-from waypost.roles.kit.crew import environ_of
+from waypost.roles.kit.child_process import environ_of
 from waypost.serving.building.tasks import Task, TaskDone
 from waypost.serving.format import SnapshotNotWritten
 from waypost.settings import Settings

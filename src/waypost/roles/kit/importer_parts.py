@@ -7,7 +7,7 @@ from waypost.importing.lone_worker import LoneWorker
 from waypost.importing.plan import limits_of
 from waypost.importing.run import Importer, Workforce
 from waypost.importing.source import Source
-from waypost.roles.kit.crew import Crew
+from waypost.roles.kit.import_workers import ImportWorkers
 from waypost.scaling.ratelimit.budget import Budget
 from waypost.settings import Settings
 
@@ -26,7 +26,7 @@ def make_importer(
     def hire(import_id: str, unfinished: int) -> Workforce:
         size = min(processes, unfinished)
         if size > 1:
-            return Crew(settings, import_id, size)
+            return ImportWorkers(settings, import_id, size)
         handler = make_engine(settings, stores, source, budget).work
         return LoneWorker(
             import_id, handler, stores.jobs, lambda: open_jobs(settings), owner=owner, settings=settings.jobs

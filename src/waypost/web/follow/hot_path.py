@@ -13,9 +13,9 @@ from waypost.sharing.visits.lines import VisitLines, day_of
 from waypost.telemetry.metrics import REDIRECTS
 from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.visitor import read_asked
-from waypost.web.http.header_blocks import parse_block
-from waypost.web.http.heads import Header, head_of
+from waypost.web.http.encoded_headers import Header, head_of
 from waypost.web.http.middleware import Bounds, measure
+from waypost.web.http.request_headers import parse_block
 
 ROUTE = "/{phrase}"
 _GET = b"GET /"

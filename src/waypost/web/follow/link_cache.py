@@ -13,7 +13,7 @@ from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.links.targets import is_blocked, is_own_page
 from waypost.sharing.phrases.matching import fold_phrase, is_phrase
-from waypost.web.http.heads import Head, new_head
+from waypost.web.http.encoded_headers import Head, new_head
 from waypost.web.settings import RedirectSettings
 
 _PLAIN = re.compile(rb"[A-Za-z0-9_-]+")

@@ -15,7 +15,7 @@ from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.query_forwarding import QueryTooLong, with_query
 from waypost.web.follow.visitor import address_of, read_asked
 from waypost.web.http.bounded_work import TooManyAtOnce
-from waypost.web.http.heads import Head
+from waypost.web.http.encoded_headers import Head
 from waypost.web.http.routing import readable
 
 _FORM = {

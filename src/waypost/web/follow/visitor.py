@@ -5,7 +5,7 @@ from typing import NamedTuple
 from fastapi import Request
 
 from waypost.sharing.visits.visitors import ShownByBrowser, read_headers
-from waypost.web.http.heads import Header
+from waypost.web.http.encoded_headers import Header
 from waypost.web.http.proxies import Proxies, by_name
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from waypost.web.follow.hot_path import RedirectPath
-from waypost.web.http.heads import new_head
+from waypost.web.http.encoded_headers import new_head
 from waypost.web.http.hot_path_defects import HotPathDefects
 from waypost.web.http.problems import problem_document
 from waypost.web.places.hot_path import HotPath

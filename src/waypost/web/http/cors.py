@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from starlette.types import Scope
 
-from waypost.web.http.heads import Header
+from waypost.web.http.encoded_headers import Header
 
 Headers = tuple[Header, ...]
 

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.telemetry.metrics import HTTP_REQUESTS, HTTP_SECONDS, ManyHistogram
 from waypost.web.http.cors import Cors
-from waypost.web.http.heads import Head, head_of
+from waypost.web.http.encoded_headers import Head, head_of
 from waypost.web.http.problems import problem
 
 LONGEST_ADDRESS = 8 * 1024

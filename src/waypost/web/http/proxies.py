@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from waypost.web.http.heads import Header
+from waypost.web.http.encoded_headers import Header
 from waypost.web.settings import Network
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address

@@ -4,9 +4,9 @@ from fastapi import APIRouter
 
 from waypost.web.http.guard import WriteGuard
 from waypost.web.links.bulk import bulk_routes
-from waypost.web.links.catalogue import catalogue_routes
 from waypost.web.links.listing import listing_routes
 from waypost.web.links.parts import LinkParts
+from waypost.web.links.phrase_options import catalogue_routes
 from waypost.web.links.routes import link_routes
 from waypost.web.links.statistics import statistics_routes
 

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from waypost.kernel.errors import AskedWrongly, WaypostError
 from waypost.web.http.compression import compressor
-from waypost.web.http.heads import Head, Header, head_of
+from waypost.web.http.encoded_headers import Head, Header, head_of
 from waypost.web.http.problems import problem_document
 
 Chunk = bytes | memoryview

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from waypost.serving.reading.reader import Generation
 from waypost.web.http.compression import ENCODINGS, LEAST, choose, compress
-from waypost.web.http.heads import Head, Header, head_of
+from waypost.web.http.encoded_headers import Head, Header, head_of
 from waypost.web.places import html_pages
 from waypost.web.places.answer import LARGE, Answer, Chunk
 from waypost.web.places.asking import Asking

@@ -12,9 +12,9 @@ from time import perf_counter
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from waypost.web.http.header_blocks import parse_block
-from waypost.web.http.heads import Head, Header, head_of
+from waypost.web.http.encoded_headers import Head, Header, head_of
 from waypost.web.http.middleware import Bounds, measure
+from waypost.web.http.request_headers import parse_block
 from waypost.web.places.answer import LARGE, Answer
 from waypost.web.places.routes import Front
 

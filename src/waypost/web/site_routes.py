@@ -1,4 +1,4 @@
-"""Pages for people: the map with the form for links, short messages, and the list of routes."""
+"""Routes for people: the map with the form for links, its assets, short messages, and the list of routes."""
 
 from collections.abc import Awaitable, Callable
 from html import escape

@@ -1,8 +1,8 @@
-"""A block of headers: what follows the first line of a request; most clients send the same one again and again."""
+"""The headers of a request, parsed for hot paths; most clients send the same block of them again and again."""
 
 import httptools
 
-from waypost.web.http.heads import Header
+from waypost.web.http.encoded_headers import Header
 
 _END = b"\r\n\r\n"
 # Not for a hot path: a body, a protocol to change to, a connection to close.

@@ -1,7 +1,6 @@
 """Worker processes beside ours: they work on one import, and end with it."""
 
 import asyncio
-import ctypes
 import os
 import signal
 import sys
@@ -9,6 +8,7 @@ from contextlib import suppress
 
 from waypost.importing.run import CrewFailed
 from waypost.kernel.tasks import end
+from waypost.roles.kit.child_process import environ_of
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
 
@@ -16,10 +16,9 @@ log = get_logger("crew")
 
 # A process that is killed is replaced; one that is killed again and again has a reason to be.
 _MOST_KILLED = 20
-_PR_SET_PDEATHSIG = 1
 
 
-class Crew:
+class ImportWorkers:
     """`size` processes, each a `waypost worker run` for this import."""
 
     def __init__(self, settings: Settings, import_id: str, size: int) -> None:
@@ -71,22 +70,6 @@ class Crew:
             self._running.discard(process)
 
 
-def environ_of(settings: Settings) -> dict[str, str]:
-    """The environment of a child process, with what was set by flags."""
-    flags = {found.setting.variable: found.raw for found in settings.found.values() if found.origin == "flag"}
-    sources = {"WAYPOST_SOURCES": ",".join(str(each.path) for each in settings.sources.values())}
-    # Several processes cannot share one port.
-    return {**os.environ, **flags, **sources, "WAYPOST_HEALTH_PORT": "0"}
-
-
 def _ask_to_end(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError):
         process.send_signal(signal.SIGTERM)
-
-
-def end_with(parent: int) -> None:
-    """Has the system ask us to end when our parent process is gone, however it ended. Only Linux can do that."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Headers as they are written: most answers share them, so that each set is put into bytes once."""
+"""Sets of headers of answers, each put into bytes once, because most answers share them."""
 
 from functools import lru_cache
 

@@ -129,6 +129,10 @@ screenshots: ## draw the README's picture again from the running product
 	@tools/install-python requirements-dev.lock
 	@$(BIN)/python tools/screenshots.py
 
+.PHONY: pictures
+pictures: setup ## draw the architecture pictures again from the code
+	@$(BIN)/python -m tools.pictures
+
 .PHONY: lock
 lock: ## write the hashed locks anew (needs uv and the network)
 	@tools/lock

@@ -22,7 +22,7 @@ BESIDE_THE_PACKAGE = {"drills", "support"}
 
 def test_make_help_lists_every_command() -> None:
     listed = subprocess.run(["make", "-C", ROOT, "help"], capture_output=True, text=True, check=True).stdout
-    for target in ("setup", "up", "test", "test-unit", "flaky", "check", "screenshots"):
+    for target in ("setup", "up", "test", "test-unit", "flaky", "check", "screenshots", "pictures"):
         assert re.search(rf"^  {target} +\S", listed, re.MULTILINE), target
 
 

@@ -99,7 +99,7 @@ def _row_width(row: Sequence[Port]) -> float:
 
 
 def _port_width(port: Port) -> float:
-    chips = sum(chip_width(backend.name) + CHIP_GAP for backend in port.backends) - CHIP_GAP
+    chips = sum(chip_width(backend) + CHIP_GAP for backend in port.backends) - CHIP_GAP
     return max(text_width(port.name, _SIZE, bold=True), chips)
 
 
@@ -148,20 +148,18 @@ def _port_row(drawing: Drawing, row: Sequence[Port], x: float, y: float) -> None
 def _port(drawing: Drawing, port: Port, x: float, y: float) -> None:
     drawing.text(x, y + 14, port.name, room=_port_width(port), size=_SIZE, kind="port")
     for backend in port.backends:
-        drawing.chip(x, y + 20, backend.name, "chip" if backend.is_opened else "for-tests")
-        x += chip_width(backend.name) + CHIP_GAP
+        drawing.chip(x, y + 20, backend)
+        x += chip_width(backend) + CHIP_GAP
 
 
 def _legend(drawing: Drawing, y: float) -> None:
     drawing.arrow_down(_MARGIN + 24, y - 16, 20)
     drawing.text(_MARGIN + 36, y, "imports these rooms (and may import what they do)", room=340)
     drawing.socket(_MARGIN + 384, y - 4)
-    drawing.text(_MARGIN + 395, y, "a port, and the backends behind it:", room=250)
-    drawing.chip(_MARGIN + 648, y - 14, "in use")
-    drawing.chip(_MARGIN + 713, y - 14, "for tests", "for-tests")
+    drawing.text(_MARGIN + 395, y, "a port, and the backends behind it", room=250)
 
 
 def _told(house: House, ports: Sequence[Port]) -> str:
     layers = "; ".join(" | ".join(room.name for room in layer) for layer in house.layers)
-    behind = "; ".join(f"{port.name}: {', '.join(backend.name for backend in port.backends)}" for port in ports)
+    behind = "; ".join(f"{port.name}: {', '.join(port.backends)}" for port in ports)
     return f"Layers from top to bottom: {layers}. Ports and their backends: {behind}."

@@ -1,11 +1,10 @@
 """The ports of the inner rooms, and the backends behind each: found by name and by what their classes can do."""
 
 import ast
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tools.pictures.modules import ROOT, Modules, imports_of, room_of
+from tools.pictures.modules import Modules, room_of
 
 _ADAPTERS = "adapters"
 # As people write them; other backends are called as their folders are.
@@ -21,18 +20,10 @@ _ORDER = ("SQLite", "PostgreSQL", "MongoDB", "Redis")
 
 
 @dataclass(frozen=True)
-class Backend:
-    """One that nothing opens is for tests."""
-
-    name: str
-    is_opened: bool
-
-
-@dataclass(frozen=True)
 class Port:
     name: str
     room: str
-    backends: tuple[Backend, ...]
+    backends: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -60,12 +51,10 @@ class _Class:
 def read_ports(modules: Modules, inside: set[str]) -> list[Port]:
     """Protocols of the rooms inside that a class of an adapter fulfils, sorted by name."""
     classes = {each.node.name: each for each in _classes(modules)}
-    opened = _opened(modules)
     found = []
     for name, each in sorted(classes.items()):
         if "Protocol" in each.bases and room_of(each.module) in inside:
-            folders = {_folder(adapter.module) for adapter in _behind(each, classes)}
-            backends = [Backend(_written(folder), folder in opened) for folder in folders]
+            backends = {_written(_folder(adapter.module)) for adapter in _behind(each, classes)}
             if backends:
                 found.append(Port(name, room_of(each.module), tuple(sorted(backends, key=_rank))))
     return found
@@ -97,20 +86,10 @@ def _folder(module: str) -> str:
     return module.split(".")[-2]
 
 
-def _opened(modules: Modules) -> set[str]:
-    """Folders that bootstrap imports from, or that are announced as sources to be found at run time."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    announced = [entry.partition(":")[0] for entry in project["entry-points"]["waypost.sources"].values()]
-    used = {name for module in modules if room_of(module) == "bootstrap" for name in imports_of(module, modules)}
-    folders = {_folder(name) for name in used if name.startswith(f"{_ADAPTERS}.")}
-    return folders | {name.rpartition(".")[2] for name in announced}
-
-
 def _written(folder: str) -> str:
     return _WRITTEN.get(folder, folder.replace("_", "-"))
 
 
-def _rank(backend: Backend) -> tuple[bool, int, str]:
-    """What is opened first, and the stores in the order in which we speak of them."""
-    place = _ORDER.index(backend.name) if backend.name in _ORDER else len(_ORDER)
-    return not backend.is_opened, place, backend.name
+def _rank(backend: str) -> tuple[int, str]:
+    """The stores in the order in which we speak of them."""
+    return (_ORDER.index(backend) if backend in _ORDER else len(_ORDER)), backend

@@ -39,7 +39,7 @@ THREADS = {
 }
 # By the module that starts them.
 CHILDREN = {
-    "roles.kit.crew": ("worker run", "by import run"),
+    "roles.kit.import_workers": ("worker run", "by import run"),
     "roles.kit.build_processes": ("build_child", "by snapshot build"),
 }
 
@@ -73,7 +73,7 @@ KINDS = (
         "import run, snapshot build",
         ("cli.import_run", "cli.snapshot_build"),
         ("lease-renewer", "sqlite"),
-        children=("roles.kit.crew", "roles.kit.build_processes"),
+        children=("roles.kit.import_workers", "roles.kit.build_processes"),
     ),
 )
 # Two kinds that `waypost serve all` is in one process.

@@ -121,7 +121,7 @@ def _band(drawing: Drawing, shared: Shared, ports: Sequence[Port], y: float) -> 
     whole = _WIDTH - 2 * _MARGIN
     drawing.box("band", _MARGIN, y, whole, _band_height(shared))
     drawing.text(_MARGIN + _SIDE, y + 20, shared.name, room=_NAMES, size=14, kind="strong")
-    backends = list(dict.fromkeys(each.name for port in ports for each in port.backends if each.is_opened))
+    backends = list(dict.fromkeys(backend for port in ports for backend in port.backends))
     chips = sum(chip_width(name) + CHIP_GAP for name in backends)
     drawing.text(_MARGIN + _NAMES, y + 20, shared.says, room=whole - _NAMES - chips - _SIDE)
     x = _WIDTH - _MARGIN - _SIDE + CHIP_GAP - chips

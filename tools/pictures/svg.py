@@ -27,7 +27,6 @@ _STYLE = """\
     .band { fill: #f1efe6; }
     .group { fill: none; stroke: #8a969e; stroke-dasharray: 6 4; }
     .chip { fill: #e9f0f5; stroke: #9fb3c1; }
-    .for-tests { fill: #ffffff; stroke: #9fb3c1; stroke-dasharray: 3 2; }
     .socket { fill: #fffdf7; stroke: #c2410c; stroke-width: 1.5; }
     .loop { fill: #d3ece8; stroke: #3f8f86; }
     .thread { fill: #fdecdc; stroke: #d98a52; }
@@ -89,9 +88,9 @@ class Drawing:
         placed = f'x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" text-anchor="{anchor}"'
         self._lines.append(f"  <text{marked} {placed}>{escape(said)}</text>")
 
-    def chip(self, x: float, y: float, said: str, kind: str = "chip") -> None:
+    def chip(self, x: float, y: float, said: str) -> None:
         wide = chip_width(said)
-        self.box(kind, x, y, wide, CHIP_HEIGHT, round_by=CHIP_HEIGHT / 2)
+        self.box("chip", x, y, wide, CHIP_HEIGHT, round_by=CHIP_HEIGHT / 2)
         self.text(x + wide / 2, y + 13.5, said, room=wide, size=_CHIP_SIZE, anchor="middle")
 
     def socket(self, x: float, y: float) -> None:

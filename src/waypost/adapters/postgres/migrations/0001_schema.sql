@@ -43,13 +43,13 @@ create index jobs_cancelled on jobs (shard) where status = 'cancelled';
 -- For forgetting the oldest.
 create index jobs_ended on jobs (status, finished_at) where finished_at is not null;
 
--- A group is a set of jobs that somebody waits for, such as an import; a job may be in several.
+-- A group is a set of jobs that are waited for together, such as an import's; a job may be in several.
 create table job_groups (
   group_id text not null,
   job_id uuid not null references jobs on delete cascade,
   -- What the job's counters were when the group began to wait for it.
   counters_before jsonb not null,
-  -- A group that has cancelled waits for the job no more. It stays a member, so that what it did can still be told.
+  -- A group that has cancelled no longer waits for the job. It stays a member, so that what it did can be reported.
   cancelled boolean not null default false,
   primary key (group_id, job_id)
 );
@@ -68,7 +68,7 @@ $$;
 
 -- Budgets
 
--- A budget is one record that is changed as a whole, some times a second: room on its page keeps it there.
+-- A budget is one record that is changed as a whole, several times a second: room on its page keeps it there.
 create table budget_records (
   name text collate "C" primary key,
   record bytea
@@ -105,8 +105,8 @@ create table places (
 );
 create index places_by_area on places (source, area, number, external_id) where removed_at is null;
 
--- Packing records is most of what the server has to do for a page, and lz4 takes a third of the time of the usual way.
--- A server that does not have it packs them in the usual way.
+-- Compressing records is most of the server's work for a page, and lz4 takes a third of the time of the default. A
+-- server that does not have it uses the default.
 do $$
 begin
   alter table places alter column place set compression lz4, alter column record set compression lz4;
@@ -115,7 +115,7 @@ exception when feature_not_supported or syntax_error then
 end
 $$;
 
--- Places that a refresh of a shard has not found where they were; they go when it ends.
+-- Places that a refresh of a shard has not found where they were; they are removed when it ends.
 create table candidates (
   shard text collate "C" not null,
   external_id text collate "C" not null,
@@ -141,7 +141,7 @@ create table marks (
   primary key (pass, external_id)
 );
 
--- What the shards of an import came to that have ended: places that they held, and those that went. The row without a
+-- Totals of an import's shards that have ended: places that they held, and places that they removed. The row without a
 -- shard is the import's lock.
 create table removals (
   import text collate "C" not null,
@@ -160,13 +160,13 @@ create table rejects (
   record bytea not null,
   reason text not null,
   seen_at timestamptz not null,
-  -- Which place a record would have been, where that much is known: rejects are shown to people.
+  -- Which place a record would have been, if known: rejects are shown to people.
   external_id text collate "C",
   primary key (shard, record_hash)
 );
 create index rejects_by_age on rejects (seen_at);
 
--- Answers that their providers have named, by the question; the places in them.
+-- Answers that their providers have named, by question, with the places in them.
 create table answers (
   question text collate "C" primary key,
   answer text not null,
@@ -183,14 +183,14 @@ create table shards (
   done boolean not null default false,
   -- What it was split into.
   parts text[],
-  -- When somebody last worked on it.
+  -- When a worker last touched it.
   seen_at timestamptz not null default '-infinity'
 )
 -- Room on each page lets a commit, which moves the cursor alone, stay there and leave the indexes alone.
 with (fillfactor = 70);
--- Whoever starts asks for the highest.
+-- A process that starts asks for the highest.
 create index shards_by_fence on shards (fence);
--- Each page asks whether somebody works on a neighbour. No index has the time: it changes with every page.
+-- Each page asks whether a worker is busy with a neighbour. No index has the time: it changes with every page.
 create index shards_unfinished on shards (shard) where not done;
 
 -- Events, written with their causes
@@ -219,7 +219,7 @@ create table phrase_spaces (
 create table links (
   id text collate "C" primary key,
   phrase text not null,
-  -- How the phrase reads, and what it looks like: nobody gets another that does.
+  -- How the phrase reads, and what it looks like: no other link may read or look the same.
   folded text collate "C" not null unique,
   looks text collate "C" not null,
   target text not null,
@@ -237,7 +237,7 @@ create table links (
   password text,
   forward_query boolean not null default false,
   place_id text,
-  -- The id of a key; empty for one that was made without.
+  -- The id of a key; empty for a link that was made without one.
   owner text collate "C" not null default '',
   asked text,
   disabled boolean not null default false,
@@ -249,7 +249,7 @@ create index links_created on links (created_at, id);
 create index links_by_language on links (language, created_at, id) where not deleted;
 create index links_by_theme on links (language, theme, created_at, id) where not deleted;
 create index links_by_owner on links (owner, created_at, id) where not deleted;
--- Those that may be given to whoever asks for a link to the same target again. An index takes no long values.
+-- Links that may be given to a caller who asks for the same target again. An index cannot hold long values.
 create index links_to_target on links (owner, left(target, 500), created_at, id)
 where not deleted and not disabled and password is null and max_visits is null and expires_at is null;
 
@@ -261,7 +261,7 @@ create table link_tags (
   primary key (tag, created_at, id)
 );
 
--- Who changed a link, when, and what it was before; there is nothing before its making.
+-- Who changed a link, when, and what it was before; nothing for a link that was just made.
 create table link_edits (
   link_id text collate "C" not null,
   version bigint not null,
@@ -279,7 +279,7 @@ create table link_counters (
 )
 with (fillfactor = 70);
 
--- Of a key's secret there is only the digest.
+-- Only the digest of a key's secret is kept.
 create table keys (
   id text collate "C" primary key,
   name text not null,
@@ -312,17 +312,17 @@ create table visits (
 );
 -- Oldest first, also where two came at the same moment.
 create index visits_in_order on visits (link_id, at, id);
--- For dropping the oldest alone. Written like this, so that nobody who asks for a link's visits of an hour is tempted to
--- go through everybody's.
+-- Only for dropping the oldest. Written like this, so that the planner is not tempted to use it for one link's visits
+-- of an hour, and read those of all links.
 create index visits_by_age on visits ((at at time zone 'UTC'));
 
--- In microseconds since 1970: before that, events may be gone, and what was counted of them is all there is.
+-- In microseconds since 1970: before that time, events may be gone, and what was counted of them is all there is.
 insert into facts values ('visits-forgotten-before', '-9000000000000000000');
 
 -- Projections: what was counted from visits, in the same transaction. Hours, days and stretches of 32 days are numbered
 -- from 1970-01-01T00:00Z on. `visits` are by people; bots are counted apart.
 
--- A link's row is also its lock: who counts visits of a link, or counts them again, holds it.
+-- A link's row is also its lock: a process that counts visits of a link, or counts them again, holds it.
 create table visit_totals (
   link_id text collate "C" primary key,
   visits bigint not null default 0,
@@ -364,7 +364,7 @@ create table visit_values (
 )
 with (fillfactor = 70);
 
--- Who was here on which day already, and in which hours of it: a bit each.
+-- Which visitors were here on a day, and in which of its hours: one bit each.
 create table visit_visitors (
   link_id text collate "C" not null,
   day integer not null,
@@ -374,7 +374,8 @@ create table visit_visitors (
 )
 with (fillfactor = 90);
 
--- How many came in an hour, by the hour of that day in which they were last here; by the one before it, if in none.
+-- How many visitors came in an hour, by the hour in which they were last here that day; by the hour before the day, if
+-- they were not.
 create table visit_arrivals (
   link_id text collate "C" not null,
   hour integer not null,

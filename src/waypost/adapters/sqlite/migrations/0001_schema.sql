@@ -38,17 +38,17 @@ create index jobs_leased on jobs (id) where status = 'leased';
 -- For forgetting the oldest.
 create index jobs_ended on jobs (status, finished_at) where finished_at is not null;
 
--- A group is a set of jobs that somebody waits for, such as an import; a job may be in several.
+-- A group is a set of jobs that are waited for together, such as an import's; a job may be in several.
 create table job_groups (
   group_id text not null,
   job_id text not null references jobs on delete cascade,
   -- What the job's counters were when the group began to wait for it.
   counters_before text not null,
-  -- A group that has cancelled waits for the job no more. It stays a member, so that what it did can still be told.
+  -- A group that has cancelled no longer waits for the job. It stays a member, so that what it did can be reported.
   cancelled integer not null default 0,
   primary key (group_id, job_id)
 ) strict, without rowid;
--- Whether anybody else wants a job is asked for each that is cancelled, and for each that is forgotten.
+-- Whether another group wants a job is asked for each that is cancelled, and for each that is forgotten.
 create index job_groups_by_job on job_groups (job_id);
 
 -- Budgets
@@ -89,7 +89,7 @@ create table places (
 ) strict;
 create index places_by_area on places (source, area, number, external_id) where removed_at is null;
 
--- Places that a refresh of a shard has not found where they were; they go when it ends.
+-- Places that a refresh of a shard has not found where they were; they are removed when it ends.
 create table candidates (
   shard text not null,
   external_id text not null,
@@ -113,7 +113,7 @@ create table marks (
   primary key (pass, external_id)
 ) strict, without rowid;
 
--- What the shards of an import came to that have ended: places that they held, and those that went. The row without a
+-- Totals of an import's shards that have ended: places that they held, and places that they removed. The row without a
 -- shard is the import's lock.
 create table removals (
   import text not null,
@@ -132,13 +132,13 @@ create table rejects (
   record blob not null,
   reason text not null,
   seen_at integer not null,
-  -- Which place a record would have been, where that much is known: rejects are shown to people.
+  -- Which place a record would have been, if known: rejects are shown to people.
   external_id text,
   primary key (shard, record_hash)
 ) strict;
 create index rejects_by_age on rejects (seen_at);
 
--- Answers that their providers have named, by the question; the places in them.
+-- Answers that their providers have named, by question, with the places in them.
 create table answers (
   question text primary key,
   answer text not null,
@@ -155,12 +155,12 @@ create table shards (
   done integer not null default 0,
   -- What it was split into.
   parts text,
-  -- When somebody last worked on it.
+  -- When a worker last touched it.
   seen_at integer not null default 0
 ) strict, without rowid;
--- Whoever starts asks for the highest.
+-- A process that starts asks for the highest.
 create index shards_by_fence on shards (fence);
--- Each page asks whether somebody works on a neighbour.
+-- Each page asks whether a worker is busy with a neighbour.
 create index shards_unfinished on shards (shard) where done = 0;
 
 -- Events, written with their causes, in the order in which they are relayed
@@ -189,7 +189,7 @@ create table phrase_spaces (
 create table links (
   id text primary key,
   phrase text not null,
-  -- How the phrase reads, and what it looks like: nobody gets another that does.
+  -- How the phrase reads, and what it looks like: no other link may read or look the same.
   folded text not null unique,
   looks text not null,
   target text not null,
@@ -207,7 +207,7 @@ create table links (
   password text,
   forward_query integer not null default 0,
   place_id text,
-  -- The id of a key; empty for one that was made without.
+  -- The id of a key; empty for a link that was made without one.
   owner text not null default '',
   asked text,
   disabled integer not null default 0,
@@ -219,7 +219,7 @@ create index links_created on links (created_at, id);
 create index links_by_language on links (language, created_at, id) where deleted = 0;
 create index links_by_theme on links (language, theme, created_at, id) where deleted = 0;
 create index links_by_owner on links (owner, created_at, id) where deleted = 0;
--- Those that may be given to whoever asks for a link to the same target again.
+-- Links that may be given to a caller who asks for the same target again.
 create index links_to_target on links (owner, target, created_at, id)
 where deleted = 0 and disabled = 0 and password is null and max_visits is null and expires_at is null;
 
@@ -231,7 +231,7 @@ create table link_tags (
   primary key (tag, created_at, id)
 ) strict, without rowid;
 
--- Who changed a link, when, and what it was before; there is nothing before its making.
+-- Who changed a link, when, and what it was before; nothing for a link that was just made.
 create table link_edits (
   link_id text not null,
   version integer not null,
@@ -248,7 +248,7 @@ create table link_counters (
   taken integer not null
 ) strict, without rowid;
 
--- Of a key's secret there is only the digest.
+-- Only the digest of a key's secret is kept.
 create table keys (
   id text primary key,
   name text not null,
@@ -282,7 +282,7 @@ create table visits (
 create index visits_by_link on visits (link_id, at);
 create index visits_by_age on visits (at);
 
--- In microseconds since 1970: before that, events may be gone, and what was counted of them is all there is.
+-- In microseconds since 1970: before that time, events may be gone, and what was counted of them is all there is.
 insert into facts values ('visits-forgotten-before', '-9000000000000000000');
 
 -- Projections: what was counted from visits, in the same transaction. Hours, days and stretches of 32 days are numbered
@@ -324,7 +324,7 @@ create table visit_values (
   primary key (link_id, dimension, hours, period, value)
 ) strict, without rowid;
 
--- Who was here on which day already, and in which hours of it: a bit each.
+-- Which visitors were here on a day, and in which of its hours: one bit each.
 create table visit_visitors (
   link_id text not null,
   day integer not null,
@@ -333,7 +333,8 @@ create table visit_visitors (
   primary key (link_id, day, visitor)
 ) strict, without rowid;
 
--- How many came in an hour, by the hour of that day in which they were last here; by the one before it, if in none.
+-- How many visitors came in an hour, by the hour in which they were last here that day; by the hour before the day, if
+-- they were not.
 create table visit_arrivals (
   link_id text not null,
   hour integer not null,

@@ -40,7 +40,7 @@ class _Repeat(NamedTuple):
 
 
 class PageRows:
-    """Of several records for one place the first counts, and of several equal rejects too."""
+    """Of several records for one place, the first counts; so it does of several equal rejects."""
 
     def __init__(self, page: Page, writing: Writing) -> None:
         self._page = page

@@ -53,7 +53,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShardReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What the work on one shard came to; `seconds` is the time that workers spent on it."""
+    """What the work on one shard did; `seconds` is the time that workers spent on it."""
 
     shard: str
     status: str

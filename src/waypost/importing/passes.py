@@ -198,7 +198,7 @@ Step = Sweep | Doubt | Count | Judge | Remove | Forget | Clear
 
 
 def next_step(state: Pass, room: int) -> Step | None:
-    """None when there is nothing more to do, or no room for it in this commit."""
+    """Returns None when there is nothing more to do, or no room for it in this commit."""
     step: Step | None = None
     match state.phase if room > 0 else "over":
         case "sweeping" if state.gaps:

@@ -19,7 +19,7 @@ _OVERLAP = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `start` up to, but not including, `end`; both in UTC and on whole hours."""
+    """The time from `start` up to, but not including, `end`; both in UTC and on whole hours."""
 
     start: datetime
     end: datetime

@@ -36,7 +36,7 @@ class Taken(Exception):
 
 
 class MongoDatabase:
-    """For the event loop it was opened in; another thread opens its own."""
+    """Belongs to the event loop it was opened in; another thread opens its own."""
 
     def __init__(self, url: str) -> None:
         self.client: AsyncMongoClient[Document] = AsyncMongoClient(url, appname="waypost", retryWrites=True)

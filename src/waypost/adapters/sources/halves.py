@@ -35,7 +35,7 @@ class Marked:
 
 
 def mark_halves(text: bytes) -> Marked | None:
-    """None when there are no halves, or too many."""
+    """Returns None when there are no halves, or too many."""
     mark = next((byte for byte in _NEVER_IN_UTF8 if byte not in text), None)
     starts = [start for start, _ in islice(_halves(text), _MOST + 1)]
     if mark is None or not 0 < len(starts) <= _MOST:

@@ -61,7 +61,7 @@ def decode(decoder: "msgspec.json.Decoder[Read]", raw: Json) -> Read:
 
 
 def decode_part(decoder: "msgspec.json.Decoder[Read]", raw: Json) -> Read:
-    """As decode, for a decoder that leaves parts unread: those may have halves of characters."""
+    """Like `decode`, for a decoder that leaves parts unread: those may have halves of characters."""
     return _decode_part(decoder, raw)[0]
 
 

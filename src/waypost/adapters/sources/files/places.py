@@ -185,7 +185,7 @@ def _attributes(found: Any) -> Attributes:
 
 
 def _theirs(fields: Mapping[str, Any], source: str) -> Place:
-    """Its address and attributes may stand in objects of their own, as ours do, or beside the rest."""
+    """Reads another's record. Address and attributes may be in objects of their own, as ours are, or beside the rest."""
     flat = {**fields}
     for name in ("address", "attributes"):
         if isinstance(flat.get(name), Mapping):

@@ -80,7 +80,7 @@ class JsonApiSource(HttpSource):
         Body(answer.body, self._client.hide).records(self._table.records)
 
     def first_address(self, shard: ShardKey) -> str:
-        """What is asked first for a shard, for people."""
+        """The first address asked for a shard, to show to people."""
         return self._client.shown(self._address(self._question(shard), None))
 
     def question(self, shard: ShardKey, cursor: str | None) -> str | None:

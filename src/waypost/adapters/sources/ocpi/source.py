@@ -81,7 +81,7 @@ class OcpiSource(HttpSource):
         data_of((await self._client.get("", params)).body, self._client.hide)
 
     def first_address(self, shard: ShardKey) -> str:
-        """What is asked first for a shard, for people."""
+        """The first address asked for a shard, to show to people."""
         window, first = _window(shard, self.name), self._first()
         return self._client.shown(self._client.address() if first == _VERSIONS else self._address(first, window))
 

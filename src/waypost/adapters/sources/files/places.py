@@ -185,7 +185,7 @@ def _attributes(found: Any) -> Attributes:
 
 
 def _theirs(fields: Mapping[str, Any], source: str) -> Place:
-    """Reads another's record. Address and attributes may be in objects of their own, as ours are, or beside the rest."""
+    """Reads a foreign record. Address and attributes may be objects of their own, as ours are, or beside the rest."""
     flat = {**fields}
     for name in ("address", "attributes"):
         if isinstance(flat.get(name), Mapping):

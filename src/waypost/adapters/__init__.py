@@ -1,1 +1,1 @@
-"""What stands behind the ports: a folder a backend, a file a port."""
+"""What stands behind the ports: one folder per backend, one file per port."""

@@ -1,4 +1,4 @@
-"""What page stores do alike whose jobs are kept in another store."""
+"""What all page stores share whose jobs are kept in another store."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -11,8 +11,8 @@ from waypost.scaling.jobs.store import JobStore
 
 
 async def tell(jobs: JobStore, lease: Lease, writing: Writing, outcome: Outcome, following: str | None) -> Committed:
-    """The job store follows what was committed. A kill before that loses counters at most: the next holder begins where
-    the place store says, and goes on with a split that was not told.
+    """Tells the job store what was committed. A kill before that loses counters at most: the next holder begins where
+    the place store says, and completes a split that the job store has not heard of.
     """
     total = Counter(writing.counted)
     total.update(outcome.counted)
@@ -34,7 +34,7 @@ class ShardEnd(NamedTuple):
 async def what_is_left(
     shards: Collection[str], look: Callable[[Collection[str]], Awaitable[Mapping[str, ShardEnd]]]
 ) -> dict[str, list[str]]:
-    """What is not done of each shard: itself, or those of its parts, however deep, that are not."""
+    """Returns what is not done of each shard: the shard itself, or those of its parts, however deep, that are not."""
     left: dict[str, list[str]] = {}
     wholes = {shard: shard for shard in shards}
     while wholes:

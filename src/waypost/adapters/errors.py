@@ -10,7 +10,7 @@ class StoreAway(StoreTrouble):
 
 
 class StoreBusy(StoreTrouble):
-    """Somebody else held what was needed for too long; nothing was changed."""
+    """Another process held what was needed for too long; nothing was changed."""
 
     slug = "store-busy"
 

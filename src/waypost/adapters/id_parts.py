@@ -1,4 +1,4 @@
-"""Parts of a store's places by their ids, which spread evenly, for stores that have them in order."""
+"""Parts of a store's places by their ids, which are spread evenly, for stores that keep them in order."""
 
 import uuid
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from itertools import pairwise
 from waypost.places.store import Part
 
 _IDS = 2**128
-# No place has it: ids carry their version.
+# No place has this id: ids carry their version.
 _BEFORE_ALL = 0
 
 

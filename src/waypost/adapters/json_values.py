@@ -1,24 +1,24 @@
-"""JSON by what it says and not by how it is spelt.
+"""JSON compared by its value and not by its spelling.
 
-White space, the order of keys, escapes and the spelling of numbers say nothing. Numbers are the same when they are so
-to the last digit: 1, 1.0 and 10e-1, but not 0.1 and 0.10000000000000000001. Of a key that comes twice the last one
-counts, as it does when a record becomes a place. What is not JSON, is nested too deeply or is larger than a mebibyte
-stands for itself, byte by byte. Only a whole number of more than a hundred digits is another one when it is written
-with an exponent.
+White space, the order of keys, escapes and the spelling of numbers do not matter. Numbers are equal if they are so to
+the last digit: 1, 1.0 and 10e-1, but not 0.1 and 0.10000000000000000001. If a key occurs twice, the last one counts,
+as it does when a record becomes a place. A text that is not JSON, is nested too deeply or is larger than a mebibyte is
+compared byte by byte. Only a whole number of more than a hundred digits is a different one when it is written with an
+exponent.
 """
 
 import msgspec
 
-# A double tells all decimal numbers with so many digits apart, unless they are very large or very small.
+# A double tells all decimal numbers with this many digits apart, unless they are very large or very small.
 _EXACT_DIGITS = 15
 _EXACT_POWER = 300
 _LONGEST_WHOLE = 100
-# No place needs so much, and a value in two bytes takes fifty in memory.
+# No place needs more, and a value of two bytes takes fifty in memory.
 _LARGEST = 1024 * 1024
 
 
 def by_value(text: bytes) -> bytes:
-    """The same bytes for the same value, and others for another one."""
+    """Returns the same bytes for the same value, and different bytes for different values."""
     try:
         return _encode(_decode(text)) if len(text) <= _LARGEST else _itself(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -26,12 +26,12 @@ def by_value(text: bytes) -> bytes:
 
 
 def _itself(text: bytes) -> bytes:
-    """No JSON begins like this."""
+    """Marks a text that is compared byte by byte: no JSON begins like this."""
     return b"\0" + text
 
 
 def _number(text: str) -> int | float | msgspec.Raw:
-    """One that has a point or an exponent."""
+    """Reads a number that has a point or an exponent."""
     if len(text) <= _EXACT_DIGITS + 1 and "e" not in text and "E" not in text:
         value = float(text)
         return int(value) if value.is_integer() else value

@@ -1,4 +1,4 @@
-"""What stores of links keep alike, whatever their backend: columns, histories and events."""
+"""What all stores of links keep in the same form, whatever their backend: columns, histories and events."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
@@ -12,11 +12,11 @@ from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import LinkPage, Position, Wanted
 from waypost.sharing.phrases.matching import fold_phrase, is_phrase, looks
 
-# Links in which a text is looked for at a time: more would keep others waiting.
+# How many links are searched for a text at a time: more would keep others waiting.
 AT_A_TIME = 50_000
 
 _TYPES = {field.name: {field.type, *get_args(field.type)} for field in msgspec.structs.fields(Link)}
-# A row has all of a link, and how its phrase reads and looks.
+# A row has all fields of a link, and how its phrase reads and looks.
 COLUMNS = (*_TYPES, "folded", "looks")
 _FIXED = {"id", "phrase", "folded", "looks", "language", "theme", "format", "created_at", "owner", "asked"}
 EDITED = tuple(name for name in COLUMNS if name not in _FIXED)
@@ -37,7 +37,7 @@ def change(before: Link | None, after: Link) -> Change:
 
 
 def columns_of(link: Link) -> dict[str, Any]:
-    """A link's columns; times and truths are still Python's."""
+    """A link's columns; times and booleans are still Python's."""
     return msgspec.structs.asdict(link) | {
         "folded": fold_phrase(link.phrase),
         "looks": looks(link.phrase),
@@ -52,7 +52,7 @@ def columns_with(kind: type) -> tuple[str, ...]:
 
 
 def to_link(row: Mapping[str, Any]) -> Link:
-    """From a row whose times and truths are Python's."""
+    """Makes a link from a row whose times and booleans are Python's."""
     columns = {name: row[name] for name in Link.__struct_fields__}
     columns["tags"] = _texts.decode(row["tags"])
     columns["owner"] = row["owner"] or None
@@ -60,7 +60,7 @@ def to_link(row: Mapping[str, Any]) -> Link:
 
 
 class Obstacles:
-    """Links that keep others from being added: one with the same id counts before one with such a phrase."""
+    """Links that keep others from being added: one with the same id comes before one with a similar phrase."""
 
     def __init__(self, links: Sequence[Link]) -> None:
         self._by_id = {link.id: link for link in links}
@@ -73,12 +73,12 @@ class Obstacles:
 
 
 def is_impossible(wanted: Wanted) -> bool:
-    """No link has this character anywhere, and not every backend can be asked for it."""
+    """Whether a text has a null character: no link has one, and not every backend can be asked for it."""
     return any(isinstance(value, str) and "\0" in value for value in msgspec.structs.astuple(wanted))
 
 
 def nearer(wanted: Wanted, after: Position | None) -> tuple[Wanted, Position | None]:
-    """Of two places to begin at the one further down the list: with both, an index may be read from the wrong one."""
+    """Keeps the position further down the list: with both, an index may be read from the wrong one."""
     if after is None or wanted.created_to is None:
         return wanted, after
     if after.created_at < wanted.created_to:
@@ -87,7 +87,7 @@ def nearer(wanted: Wanted, after: Position | None) -> tuple[Wanted, Position | N
 
 
 def listed(links: Sequence[Link], limit: int, horizon: Position | None) -> LinkPage:
-    """A page, of one link more than it may have."""
+    """Makes a page of links that were read with one more than it may have."""
     if len(links) > limit:
         return LinkPage(links[:limit], Position(links[limit - 1].created_at, links[limit - 1].id))
     return LinkPage(links, horizon)
@@ -102,11 +102,11 @@ class NothingKept(Exception):
 
 
 def like(text: str) -> str:
-    """A pattern of SQL that matches whatever contains the text; backslash escapes."""
+    """An SQL pattern that matches whatever contains the text; backslash escapes."""
     return "%" + text.replace("\\", r"\\").replace("%", r"\%").replace("_", r"\_") + "%"
 
 
 def like_folded(text: str) -> str | None:
-    """The same for folded phrases; None where the text could not be a part of one."""
+    """The same for folded phrases; None if the text could not be part of one."""
     folded = fold_phrase(text) if is_phrase(text) else ""
     return like(folded) if folded else None

@@ -1,4 +1,4 @@
-"""Versioned changes of a schema, as numbered .sql files in a package, and what a store says it has of them."""
+"""Versioned changes of a schema, as numbered .sql files in a package, and which of them a store says it has."""
 
 import hashlib
 import re
@@ -19,7 +19,7 @@ class Migration:
 
     @property
     def digest(self) -> str:
-        """The same for the same statements, however they are spaced and explained."""
+        """The same for the same statements, whatever their spacing and comments."""
         plain = " ".join(re.sub(r"--.*", "", self.sql).split())
         return hashlib.sha256(plain.encode()).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""A page as the rows that stores write, made before the transaction, in which others may be waiting for us."""
+"""A page as the rows that stores write, made before the transaction, during which others may be waiting for us."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class RejectRow(NamedTuple):
 
 
 class _Repeat(NamedTuple):
-    """A record with the id of an earlier one; both by their places in the page."""
+    """A record with the id of an earlier one; both by their positions in the page."""
 
     fetched: Fetched
     at: int
@@ -40,7 +40,7 @@ class _Repeat(NamedTuple):
 
 
 class PageRows:
-    """Of several records for one place the first counts, and of several equal rejects too."""
+    """Of several records for one place, the first counts; so it does of several equal rejects."""
 
     def __init__(self, page: Page, writing: Writing) -> None:
         self._page = page
@@ -58,14 +58,14 @@ class PageRows:
         self.still = list(page.still)
 
     def marks(self, before: int) -> dict[str, int]:
-        """Where in the pass each id was seen, after so many records; negative for those that were not understood."""
+        """Where in the pass each id was seen, after `before` records; negative for records that were not understood."""
         marks = {reject.external_id: -1 for reject in self._page.rejects if reject.external_id}
         marks |= {external_id: before + index for index, external_id in enumerate(self.still, start=1)}
         marks |= {external_id: self._position(index, before) for external_id, index in self._first.items()}
         return marks
 
     def settled(self, before: int, known: Mapping[str, int]) -> "SettledRows":
-        """Without what the pass has `known` before, by where it was seen first, after so many records."""
+        """Returns the rows without what is `known`: ids that the pass has seen, and where, in the `before` records."""
         again = [
             _Repeat(self._page.fetched[self._first[each]], self._first[each], -1)
             for each in known
@@ -110,7 +110,7 @@ def _place_row(fetched: Fetched, area: bytes) -> PlaceRow:
     external_id, place = fetched.place.external_id, msgspec.json.encode(fetched.place)
     # A place that moves to another area has changed, even when nothing else about it has.
     digest = xxhash.xxh3_128(area)
-    # Numbers in it that are the source's own are spelt as they came.
+    # Numbers in the source's own attributes are spelt as they came.
     digest.update(by_value(place) if fetched.place.attributes.extra else place)
     digest.update(b"\n")
     digest.update(by_value(fetched.record))
@@ -126,14 +126,14 @@ def _repeated(fetched: Fetched, position: int, first: int) -> Reject:
 
 
 def moved_by(known: Mapping[str, int], page: Page) -> str | None:
-    """Why a list has moved while it was read, if ids that the pass had known came again."""
+    """Why a list has moved while it was read, if ids that the pass had seen came again."""
     if not known or page.at_rest:
         return None
-    return f"{min(known)} came twice, so that the list moved while it was read"
+    return f"{min(known)} came twice, so the list moved while it was read"
 
 
 def remembered(page: Page, rows: SettledRows) -> bytes | None:
-    """What is kept of an answer that has a name; nothing of one that we do not understand in full."""
+    """Returns what is kept of an answer that has a name; nothing of one that we do not understand in full."""
     if page.etag is None or rows.rejected or page.truncated:
         return None
     ids = page.still or tuple(fetched.place.external_id for fetched in page.fetched)

@@ -1,4 +1,4 @@
-"""What a commit came to, and a pass as stores keep it."""
+"""The outcome of a commit, and a pass as stores keep it."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -59,7 +59,7 @@ def encode_pass(state: Pass) -> str:
 
 
 def decode_pass(found: str | None, lease: Lease) -> Pass:
-    """The pass that a lease goes on with: from the shard's beginning it is a new one."""
+    """Returns the pass that a lease goes on with; at the shard's beginning, that is a new one."""
     state = _passes.decode(found) if found else Pass()
     if lease.cursor is None:
         return state.begun_again()

@@ -1,4 +1,4 @@
-"""What stores of visits keep alike, whatever their backend."""
+"""What all stores of visits keep in the same form, whatever their backend."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -9,7 +9,7 @@ from waypost.sharing.visits.store import DIMENSIONS, Bucket, Step
 from waypost.sharing.visits.tally import TalliedVisit
 from waypost.sharing.visits.visit import Visit
 
-# Where an event has what a dimension is about.
+# The column of an event that has what a dimension is about.
 COLUMN_OF: Mapping[str, str] = {dimension: dimension for dimension in DIMENSIONS} | {"referrer": "referrer_host"}
 
 # Events read at a time, and links counted again in one transaction.
@@ -56,7 +56,7 @@ def event_of(row: Any, at: datetime) -> TalliedVisit:
 
 
 def buckets_of(rows: Iterable[Any], step: Step) -> Sequence[Bucket]:
-    """What was found of each hour, or of a day from its first hour on, put together."""
+    """Adds up the rows of each hour, or of each day under its first hour."""
     found: dict[int, tuple[int, int]] = {}
     size = DAY_HOURS if step == "day" else 1
     for hour, visits, bots in rows:

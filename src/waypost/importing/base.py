@@ -14,7 +14,7 @@ from waypost.scaling.jobs.shards import ShardKey
 
 
 class BaseSource(ABC):
-    """Everything in one shard, by default, which cannot be cut. `fetch` is left to you."""
+    """By default, one shard holds everything and cannot be cut. You write `fetch`."""
 
     name: str
     provider: str
@@ -30,7 +30,7 @@ class BaseSource(ABC):
         return shards_of(scope, day, import_id, source=self.name, plans=self.plans)
 
     async def check(self) -> None:  # noqa: B027 - most need none
-        """Nothing to check: the first page will tell."""
+        """Checks nothing: the first page will tell."""
 
     @abstractmethod
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page: ...
@@ -52,13 +52,13 @@ class BaseSource(ABC):
 
 
 def budget_key(name: str, provider: str, key: str = "") -> str:
-    """Counted by provider and key, and telling neither."""
+    """Returns a budget key that is unique to the provider and our key there, and reveals neither."""
     digest = hashlib.blake2s(f"{provider}\n{key}".encode(), digest_size=8).hexdigest()
     return f"{name}:{digest}"
 
 
 def extent_of(shard: ShardKey) -> Extent:
-    """The area is what stands before the period, and the numbers are what follows it, if anything does."""
+    """Reads an extent from a key: the parts before the period are the area, and `ids` is the range of numbers."""
     area = []
     for axis, value in shard.parts:
         if axis in PERIODS:

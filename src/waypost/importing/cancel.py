@@ -1,4 +1,4 @@
-"""Cancels an import: those of its jobs that nobody else wants."""
+"""Cancels an import: those of its jobs that no other import or schedule wants."""
 
 from waypost.importing.imports import ImportStanding, ImportStore, standing
 from waypost.importing.inspect import find_import, standing_of
@@ -7,13 +7,13 @@ from waypost.scaling.jobs.store import JobStore
 
 
 class ImportEnded(Conflict):
-    """All jobs of the import have ended, so that there is nothing left to cancel."""
+    """All jobs of the import have ended, so there is nothing left to cancel."""
 
     slug = "import-ended"
 
 
 async def cancel_import(imports: ImportStore, jobs: JobStore, import_id: str) -> ImportStanding:
-    """Its jobs first, so that the same command finishes a cancellation that was broken off half way."""
+    """Cancels the jobs first, so that running the command again finishes a cancellation that was interrupted."""
     known = await find_import(imports, import_id)
     await jobs.cancel(import_id)
     now = standing(known, await jobs.tally(import_id))
@@ -24,6 +24,6 @@ async def cancel_import(imports: ImportStore, jobs: JobStore, import_id: str) ->
         )
     if known.status != "cancelled":
         await imports.finish(import_id, "cancelled")
-    # Again: whoever has just started it may have enqueued its jobs before it could see that it is cancelled.
+    # Again: a process that is just starting the import may have enqueued jobs before it could see the cancellation.
     await jobs.cancel(import_id)
     return await standing_of(imports, jobs, import_id)

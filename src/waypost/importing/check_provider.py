@@ -1,4 +1,4 @@
-"""Makes sure that a provider is there and wants us, before anything is enqueued."""
+"""Makes sure that a provider answers and accepts us, before anything is enqueued."""
 
 import asyncio
 import random
@@ -14,18 +14,18 @@ log = get_logger("import")
 
 _TRIES = 5
 _BASE_SECONDS, _CAP_SECONDS = 0.5, 2.0
-# Who lets us wait for so long without an answer is away; nobody should have to wait for that several times.
+# A provider that takes this long to answer is away; nobody should have to wait for that several times.
 _SLOW_SECONDS = 5.0
 
 
 async def check_provider(source: Source, budget: Budget, *, max_wait: float, rng: random.Random) -> None:
-    """One small request: a wrong key or a provider that is away leaves no dead jobs.
+    """Sends one small request, so that a wrong key or a provider that is away leaves no dead jobs.
 
-    A fault that may pass is no reason to give up: the request is sent again a few times, each within the budget, and
-    after a refusal only when the provider's pause is over, unless that is longer than `max_wait`.
+    A fault that may pass is not a reason to give up: the request is sent again a few times, each within the budget,
+    and after a refusal only when the provider's pause is over, unless that is longer than `max_wait`.
     """
     key = source.budget_key
-    if key is None:  # nobody is asked, and so nothing passes by waiting
+    if key is None:  # no provider is asked, so waiting changes nothing
         await source.check()
         return
     for tried in count(1):

@@ -1,4 +1,4 @@
-"""Checks schedules before a scheduler begins: what a source cannot do is told at the start and not in the night."""
+"""Checks schedules before a scheduler begins, so that a source it cannot use is reported at the start, not at night."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ class NoSchedules(AskedWrongly):
 
 
 class Unschedulable(AskedWrongly):
-    """A source plans in a way that needs a look at what there is, as for files."""
+    """The source has to look at what there is before it can plan, as with files."""
 
     slug = "unschedulable"
 
@@ -32,7 +32,7 @@ def refuse_without_schedules(schedules: Mapping[str, Schedule]) -> None:
 
 
 async def check_schedules(schedules: Mapping[str, Schedule], open_source: OpenSource, facts: Facts) -> None:
-    """Each source that is imported by the clock is asked to plan once, and its provider is remembered."""
+    """Asks each scheduled source to plan once, and remembers its provider."""
     begin, over = _SOME_DAY, _SOME_DAY + timedelta(hours=1)
     for schedule in schedules.values():
         if isinstance(schedule, WindowsSchedule | FullSchedule):

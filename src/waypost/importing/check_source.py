@@ -22,7 +22,7 @@ _SOME_COUNTRY, _SOME_BOX = "DE", Box(13.0, 52.3, 13.7, 52.7)
 
 
 class Misunderstood(msgspec.Struct, frozen=True):
-    """A record that is no place: why, and which keys it has."""
+    """A record that could not be read as a place: why not, and which keys it has."""
 
     external_id: str | None
     reason: str
@@ -30,7 +30,7 @@ class Misunderstood(msgspec.Struct, frozen=True):
 
 
 class CheckedSource(msgspec.Struct, frozen=True):
-    """What a source will ask, and, when it was asked, what came of it. `fits` is whether the file suits the answer."""
+    """What a source will ask and, if it has asked, what came back. `fits` is whether the file suits the answer."""
 
     source: ListedSource
     shard: str
@@ -49,7 +49,7 @@ class _Explains(Protocol):
 
 
 def check_source(source: Source, listed: ListedSource) -> CheckedSource:
-    """Asks nobody."""
+    """Says what the source would ask first, without asking it."""
     shard = _first_shard(source)
     first = source.first_address(shard) if isinstance(source, _Explains) else None
     return CheckedSource(listed, str(shard), first)
@@ -58,9 +58,9 @@ def check_source(source: Source, listed: ListedSource) -> CheckedSource:
 async def ask_source(
     source: Source, listed: ListedSource, open_budget: OpenBudget, *, max_wait: float
 ) -> CheckedSource:
-    """The same, with what the provider sends. Raises what its failure was.
+    """Asks the provider too, and adds what it sends. Raises the provider's failure.
 
-    The budget is opened only where somebody is asked: that may make a store.
+    The budget is opened only if a provider is asked, because opening it may create a store.
     """
     shard = _first_shard(source)
     if source.budget_key is None:
@@ -72,7 +72,7 @@ async def ask_source(
 
 
 async def _first_records(source: Source, budget: Budget, shard: ShardKey, key: str, max_wait: float) -> Page:
-    """The first page that has records; a source may have to find its way to them first."""
+    """Returns the first page that has records; a source may need some requests to find its way to them."""
     page = await _ask_once(source, budget, shard, key, max_wait, None)
     for _ in range(_MOST_STEPS):
         if page.fetched or page.rejects or page.last or not page.cursor:

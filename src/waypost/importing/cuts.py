@@ -1,6 +1,6 @@
 """How a shard is split: what a provider truncates, or what is too large for one worker, becomes several shards.
 
-The parts of a shard hold together exactly what it held, and no two of them the same.
+Together, the parts of a shard hold exactly what it held, and no two of them overlap.
 """
 
 import re
@@ -12,7 +12,7 @@ from waypost.importing.geography import Cell
 from waypost.importing.windows import Window
 from waypost.scaling.jobs.shards import BadShardKey, ShardKey
 
-# Along what a source's shards can be cut.
+# The axes along which a source's shards can be cut.
 Axis = Literal["ids", "box", "window"]
 
 _RANGE = re.compile(r"(0|[1-9]\d{0,17})\.\.(0|[1-9]\d{0,17})?", re.ASCII)
@@ -47,9 +47,9 @@ class IdRange:
         return found
 
     def halves(self, highest_id: int | None) -> tuple["IdRange", ...]:
-        """In two; one without an end is cut in the middle of what is known to be there, and its second half stays open.
+        """Cuts the range in two. One without an end is cut in the middle of the known ids; its second half stays open.
 
-        Nothing for a single id, and for a range of which nobody knows how far it goes.
+        Returns nothing for a single id, and for a range without an end whose highest id is unknown.
         """
         end = self.end
         if end is None and highest_id is not None:
@@ -65,7 +65,7 @@ def split(shard: ShardKey, axes: Collection[Axis], *, highest_id: int | None = N
 
     `axes` is what its source can cut, `highest_id` the highest id seen in it. Empty when it cannot be cut any further.
     """
-    # Once cut by id, a shard stays with ids: it came to them because its box and its window had no more to give.
+    # Once cut by id, a shard stays with ids: it came to them because its box and its window could not be cut further.
     if "ids" not in shard.axes:
         if "box" in axes and "box" in shard.axes and (quarters := Cell.parse(shard["box"]).quarters()):
             return tuple(shard.having("box", cell) for cell in quarters)

@@ -1,4 +1,4 @@
-"""Sources that are described in files: what every such file says, whatever its kind is, and how it is read."""
+"""Sources that are described in files: what every such file says, whatever its kind, and how it is read."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ from waypost.places.licence import Licence
 from waypost.scaling.chores import OURSELVES
 from waypost.scaling.ratelimit.limits import parse_limits
 
-# Names that shard keys of our own begin with.
+# Names that our own shard keys begin with, which no file may use.
 BUILT_IN = ("ocm", OURSELVES)
 DEFAULT_BUDGET = "2/s"
 
@@ -34,7 +34,7 @@ class BadDefinition(AskedWrongly):
 
 
 class CommonTable(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file of every source says; its kind says what else it has."""
+    """What every source's file says; its kind decides what else it has."""
 
     name: str
     kind: str
@@ -44,7 +44,7 @@ class CommonTable(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Definition:
-    """One source as its file has it. `rest` is what its kind reads; `budget` are the requests allowed for each key."""
+    """One source as its file describes it. `rest` is what its kind reads; `budget` is what each key may ask for."""
 
     name: str
     kind: str
@@ -55,7 +55,7 @@ class Definition:
 
 
 class SourceKind(msgspec.Struct, frozen=True):
-    """A kind of source, the package that has it, and why it cannot be used, if that is so."""
+    """A kind of source, the package that provides it, and why it cannot be used, if it cannot."""
 
     name: str
     package: str
@@ -64,7 +64,7 @@ class SourceKind(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class SourceContext:
-    """What a source is made with beside its own definition. `folder` is where its file is."""
+    """What a source is made with besides its own definition. `folder` is where its file is."""
 
     name: str
     licence: Licence
@@ -73,7 +73,7 @@ class SourceContext:
     environ: Mapping[str, str] = field(repr=False)
 
 
-# What an entry point of the group `waypost.sources` leads to. A ValueError is told with the name of the file.
+# What an entry point of the group `waypost.sources` leads to. A ValueError is reported with the name of the file.
 Make = Callable[[Mapping[str, Any], SourceContext], Source]
 
 
@@ -95,7 +95,7 @@ def read_definition(path: Path) -> Definition:
 
 
 def load_definitions(patterns: Iterable[str]) -> dict[str, Definition]:
-    """By name. A pattern may match nothing; a path must be there. Raises BadDefinition."""
+    """Returns definitions by name. A pattern may match nothing; a path must exist. Raises BadDefinition."""
     found: dict[str, Definition] = {}
     for path in dict.fromkeys(path for pattern in patterns for path in _paths(pattern)):
         definition = read_definition(path)
@@ -119,7 +119,7 @@ def read_table(table: Mapping[str, Any], kind: type[Table]) -> Table:
 
 
 def keys_of(kind: Any, above: str = "") -> Iterator[str]:
-    """Every key that a table of this kind may have, with the tables inside it: `pagination.size`."""
+    """Every key that a table of this kind may have, including those of tables inside it: `pagination.size`."""
     for each in msgspec.structs.fields(kind):
         yield above + each.encode_name
         for inner in _structs_in(each.type):
@@ -127,7 +127,7 @@ def keys_of(kind: Any, above: str = "") -> Iterator[str]:
 
 
 def _choices(kind: Any, steps: Sequence[str]) -> str:
-    """The texts that a key takes, if there are only some."""
+    """The texts that a key accepts, if it accepts only certain ones."""
     types = [each.type for each in msgspec.structs.fields(kind) if each.encode_name == steps[0]]
     if steps[1:]:
         return "".join(_choices(inner, steps[1:]) for each in types for inner in _structs_in(each))
@@ -147,7 +147,7 @@ def _refuse_unknown_keys(table: Mapping[str, Any], kind: Any, above: str = "") -
 
 
 def _structs_in(kind: Any) -> Sequence[Any]:
-    """The structs that a field's type allows: itself, or one of several things."""
+    """The structs that a field's type allows: the type itself, or some of a union's members."""
     return [each for each in (kind, *get_args(kind)) if isinstance(each, type) and issubclass(each, msgspec.Struct)]
 
 

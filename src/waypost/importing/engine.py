@@ -37,12 +37,12 @@ from waypost.telemetry.metrics import PLACES_WRITTEN
 
 log = get_logger("importing")
 
-# What can become of a record, or of a place that we had.
+# What can happen to a record, or to a place that we had.
 CHANGES = ("added", "changed", "unchanged", "removed", "rejected")
 
 
 class PagesBound(NotNow):
-    """A shard had as many pages as one worker takes in a row, and cannot be cut; the next one goes on with it."""
+    """A shard had as many pages as one worker takes in a row, and cannot be cut; the next worker goes on with it."""
 
     slug = "pages-bound"
 
@@ -92,7 +92,7 @@ class Engine:
         rng = random.Random()  # noqa: S311 - spreads probes, guards nothing
         self._outage = Outage(settings.provider_patience, rng)
         self._probing = asyncio.Lock()
-        # A source that has nothing to check would seem to be there always.
+        # A source that checks nothing would always seem to be there.
         self._can_be_probed = type(source).check is not BaseSource.check
 
     async def work(self, held: Held) -> None:
@@ -111,7 +111,7 @@ class Engine:
         log.debug("shard done", shard=str(shard))
 
     async def _most_removed(self, shard: ShardKey) -> float:
-        """Somebody may have allowed the import that a refresh belongs to to remove as much as it likes."""
+        """Returns the share that may be removed: everything, if the shard's refresh allows mass deletion."""
         if "refresh" in shard.axes:
             found = await self._imports.get(shard["refresh"])
             if found and found.scope.allow_mass_delete:
@@ -122,11 +122,11 @@ class Engine:
         try:
             return await self._bring_a_page(visit)
         except OutdatedAnswer:
-            # Somebody has changed what we remembered since then, so that its name says nothing.
+            # The places that we remembered have been changed since then, so the answer's name proves nothing.
             return await self._bring_a_page(visit, remembering=False)
 
     async def _bring_a_page(self, visit: _Visit, *, remembering: bool = True) -> bool:
-        """Ask within the budget, and commit what came; true when the shard is read to its end."""
+        """Asks for a page within the budget and commits it; true when the shard has been read to its end."""
         held, shard = visit.held, visit.shard
         await held.keep()
         question = self._source.question(shard, held.lease.cursor)
@@ -153,7 +153,7 @@ class Engine:
         return page.last or bool(parts)
 
     async def _end(self, visit: _Visit) -> None:
-        """What is gone is removed in commits of bounded size; nobody is asked for anything."""
+        """Removes what is gone, in commits of bounded size; the provider is not asked for anything."""
         held = visit.held
         while held.lease.cursor == ENDING:
             await held.keep()
@@ -180,15 +180,18 @@ class Engine:
             raise LeaseLost(f"the lease on {held.lease.shard} ran out while waiting for its turn")
 
     async def _take_a_turn(self, key: str, held: Held) -> None:
-        """A pause that outlasts the lease is no time to hold a job: a worker that is killed meanwhile had not begun."""
+        """Waits for a turn, but does not hold the job through a pause that outlasts the lease.
+
+        A worker that is killed meanwhile would seem to have begun.
+        """
         lost_at = -math.inf
-        # Again, if this process was stopped just after it had been given one.
+        # Again, if this process was suspended just after it was given a turn, and missed it.
         while monotonic() > lost_at:
             left = held.deadline - monotonic()
             lost_at = await self._budget.acquire(key, max_wait=self._max_wait, max_pause=max(0.0, left))
 
     async def _probe(self, held: Held) -> None:
-        """One of us asks a provider that is away something small; the others go by what came of it."""
+        """One task sends a small request to a provider that is away; the others go by its result."""
         async with self._probing:
             if not self._outage.needs_a_probe(held.lease.shard):
                 return
@@ -213,7 +216,7 @@ class Engine:
 
     @asynccontextmanager
     async def _judging(self, held: Held) -> AsyncIterator[None]:
-        """One request: whose fault it is, if it fails, and what that means for everybody who asks with this key."""
+        """Wraps one request. If it fails, decides whose fault that is, and what it means for all who use this key."""
         key, asked_at = self._source.budget_key, monotonic()
         held.counted["requests"] += 1
         try:
@@ -242,7 +245,7 @@ class Engine:
 
 
 def _note(visit: _Visit, committed: Committed, following: str | None) -> None:
-    """A commit went through. Raises why the shard must not end, if that is so."""
+    """Notes that a commit went through. Raises the reason why the shard must not end, if there is one."""
     visit.held.progressed(ENDING if committed.more else following)
     visit.held.ended = committed.ended
     for change in CHANGES:

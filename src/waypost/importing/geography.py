@@ -1,10 +1,10 @@
 """The world as a quadtree: cells with stable names, and which of them cover a box.
 
 The world is 360 by 180 degrees; each cell is cut in four in degrees, not on a map's projection, so that poles have
-cells too. A cell's name is `q` and a digit a level: 0 north-west, 1 north-east, 2 south-west, 3 south-east. `q` is the
-world, and a cell's name begins with the names of all cells around it.
+cells too. A cell's name is `q` and one digit per level: 0 north-west, 1 north-east, 2 south-west, 3 south-east. `q` is
+the world, and a cell's name begins with the names of all cells that contain it.
 
-Cells have their west and south edges, not their east and north ones, except at the edge of the world. All edges are
+Cells include their west and south edges, not their east and north ones, except at the edge of the world. All edges are
 exact in binary, so that a point is in exactly one cell of a depth, whatever its coordinates.
 """
 
@@ -19,12 +19,12 @@ from waypost.kernel.errors import AskedWrongly
 from waypost.scaling.jobs.shards import BadShardKey
 
 EAST, NORTH = 180.0, 90.0
-# Cells of a plan are no smaller than this (about 39 by 20 km), and no more of one depth than that many.
+# The depth of the smallest cells of a plan (about 39 by 20 km), and how many cells of one depth it may have.
 PLAN_DEPTH = 10
 MOST_CELLS = 16
-# Where many places share one spot, smaller cells would not part them: from here on they are cut by id.
+# Where many places share one spot, smaller cells would not separate them: from this depth on they are cut by id.
 FLOOR_DEPTH = 14
-# Deep enough that codes could part places which no cell does, and small enough for numbers of 18 digits.
+# Deep enough for codes to separate places that no cell separates, and small enough for numbers of 18 digits.
 CODE_DEPTH = 24
 
 _NAME = re.compile(rf"q([0-3]{{0,{FLOOR_DEPTH}}})", re.ASCII)
@@ -42,7 +42,7 @@ class BadArea(AskedWrongly):
 
 
 class Box(msgspec.Struct, frozen=True):
-    """With all its edges; one whose west is east of its east crosses the antimeridian."""
+    """A box that includes all its edges; one whose west is greater than its east crosses the antimeridian."""
 
     west: float
     south: float
@@ -108,13 +108,13 @@ class Cell:
 
     @property
     def codes(self) -> range:
-        """The codes of all points in it: a cell is one run of numbers, and its quarters are the quarters of that."""
+        """The codes of all points in the cell: one run of numbers, whose quarters belong to the cell's quarters."""
         below = 4 ** (CODE_DEPTH - self.depth)
         first = int(self.path or "0", 4) * below
         return range(first, first + below)
 
     def quarters(self) -> tuple["Cell", ...]:
-        """Its four cells, or nothing at the floor."""
+        """The four cells inside it, or nothing at the floor."""
         return tuple(Cell(self.path + digit) for digit in "0123") if self.depth < FLOOR_DEPTH else ()
 
 
@@ -131,7 +131,7 @@ def code_of(lat: float, lon: float) -> int:
 def cover(box: Box) -> list[Cell]:
     """Whole cells that hold every point of a box once: the smallest that are not too many, joined where four make one.
 
-    What lies in them and outside the box comes along: a cell that was cut to the box would need the box in its key.
+    Places in these cells but outside the box come along: a cell cut to the box would need the box in its key.
     """
     for depth in range(PLAN_DEPTH, 0, -1):
         columns = {
@@ -157,7 +157,7 @@ def _joined(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _index(degrees: float, edge: float, depth: int) -> int:
-    """Which of 2^depth stripes between -edge and edge; by comparing alone, because adding would round."""
+    """Which of 2^depth stripes between -edge and edge holds a value; found by comparing, because adding would round."""
     low, high, index = -edge, edge, 0
     for _ in range(depth):
         middle = (low + high) / 2

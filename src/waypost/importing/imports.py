@@ -22,7 +22,7 @@ class Import(msgspec.Struct, frozen=True):
 
 
 class ImportStanding(msgspec.Struct, frozen=True):
-    """How an import stands; `shards` counts them by status."""
+    """How an import stands; `shards` counts its shards by status."""
 
     id: str
     source: str
@@ -34,8 +34,8 @@ class ImportStanding(msgspec.Struct, frozen=True):
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What an import did; `shards` counts them by status, and `unsure` those of which nothing was removed, because they
-    were not read as one still list.
+    """What an import did. `shards` counts its shards by status, and `unsure` counts those from which nothing was
+    removed, because they were not read as one unchanging list.
     """
 
     id: str
@@ -53,7 +53,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ShardReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What the work on one shard came to; `seconds` is the time that workers spent on it."""
+    """What the work on one shard did; `seconds` is the time that workers spent on it."""
 
     shard: str
     status: str
@@ -76,7 +76,7 @@ class ShardReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rejected(msgspec.Struct, frozen=True):
-    """A record of a shard that could not be understood, and why; with its external id, where that much is known."""
+    """A record of a shard that could not be understood, and why; with its external id, if that is known."""
 
     shard: str
     external_id: str | None
@@ -91,7 +91,7 @@ class DetailedReport(ImportReport, frozen=True, kw_only=True):
 
 
 class SomeShards(msgspec.Struct, frozen=True):
-    """Those of some shards that nobody has worked on for long; and the last of all of them, None when they were few."""
+    """A batch of shards: those that no worker has touched for long, and the last of them all; None at the end."""
 
     old: Sequence[str]
     last: str | None
@@ -105,39 +105,39 @@ class ImportStore(Protocol):
     async def get(self, import_id: str) -> Import | None: ...
 
     async def latest(self, limit: int) -> Sequence[Import]:
-        """The newest first."""
+        """Returns the latest imports, the newest first."""
         ...
 
     async def rejects(self, shards: Sequence[str], limit: int) -> Sequence[Rejected]:
-        """Records of these shards that pages could not take in, shard by shard."""
+        """Returns rejected records of these shards, shard by shard."""
         ...
 
     async def forget_rejects(self, *, older_than: float, limit: int) -> int:
-        """Some of those that no page has had for so many seconds; returns how many."""
+        """Forgets some rejected records that no page has had for `older_than` seconds; returns how many."""
         ...
 
     async def forget_answers(self, *, older_than: float, limit: int) -> int:
-        """Some of those that nobody has had for so many seconds, new or as before; returns how many."""
+        """Forgets some answers that have not come, changed or unchanged, for `older_than` seconds; returns how many."""
         ...
 
     async def forget_removals(self, *, older_than: float, limit: int) -> int:
-        """What some shards came to that ended so many seconds ago; returns how many."""
+        """Forgets how many places some shards removed that ended `older_than` seconds ago; returns how many shards."""
         ...
 
     async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
-        """The next so many shards that the places know of, for jobs that are kept apart."""
+        """Returns the next `limit` shards that the place store knows of, where jobs are kept apart."""
         ...
 
     async def forget_shards(self, shards: Sequence[str], *, older_than: float) -> int:
-        """Those of them that nobody has worked on for so many seconds; returns how many.
+        """Forgets those of these shards that no worker has touched for `older_than` seconds; returns how many.
 
-        The one with the highest fence stays, so that no fence is given twice.
+        The shard with the highest fence stays, so that no fence is given twice.
         """
         ...
 
 
 def status_by_jobs(tally: Tally) -> ImportStatus:
-    """Running while it waits for a job, whoever works on it; a job that it has cancelled can only be its own wish."""
+    """Running while one of its jobs is unfinished, whoever works on it; only the import itself can cancel its jobs."""
     if tally.unfinished or not tally.total:
         return "running"
     if tally.jobs.get("cancelled"):
@@ -146,9 +146,9 @@ def status_by_jobs(tally: Tally) -> ImportStatus:
 
 
 def standing(known: Import, tally: Tally) -> ImportStanding:
-    """By its jobs, with which others may have gone on since it was written down; once they are pruned, by that.
+    """How an import stands by its jobs, which others may have continued; once they are pruned, by what is written down.
 
-    What was cancelled stays so, whatever others do with its jobs.
+    A cancelled import stays cancelled, whatever others do with its jobs.
     """
     status = known.status
     if status != "cancelled" and tally.total and not tally.unfinished:
@@ -178,7 +178,7 @@ def report(import_id: str, tally: Tally, seconds: float) -> ImportReport:
 def detailed(
     brief: ImportReport, jobs: Sequence[Job], rejects: Sequence[Rejected], *, cancelled: bool
 ) -> DetailedReport:
-    """With each job. What a cancelled import waits for no more is cancelled for it, also while others want it."""
+    """Adds each job. For a cancelled import, its unfinished jobs are cancelled, even while others want them."""
     shards = [_shard_report(job, "cancelled" if cancelled and job.status in UNFINISHED else job.status) for job in jobs]
     return DetailedReport(**msgspec.structs.asdict(brief), by_shard=shards, rejects=rejects)
 

@@ -35,9 +35,9 @@ async def latest_imports(imports: ImportStore, jobs: JobStore, limit: int) -> Se
 
 
 async def report_of(imports: ImportStore, jobs: JobStore, import_id: str) -> DetailedReport:
-    """What it did so far, with some of the records that its shards rejected.
+    """What an import has done so far, with some of the records that its shards rejected.
 
-    Its time ends with its last job, and goes on while there are unfinished ones.
+    Its time ends when its last job ends, and goes on while jobs are unfinished.
     """
     found, tally = await find_import(imports, import_id), await jobs.tally(import_id)
     its_jobs = await jobs.list(group=import_id, limit=_ALL)

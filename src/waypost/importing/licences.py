@@ -1,4 +1,4 @@
-"""What a store knows about the licences of its sources: told with the places, also when no source is configured."""
+"""What a store knows about the licences of its sources: shown with the places, even when no source is configured."""
 
 from collections.abc import Mapping
 
@@ -19,12 +19,12 @@ async def remember_licence(facts: Facts, source: Source) -> None:
         if licences.get(source.name) == source.licence:
             return
         licences[source.name] = source.licence
-        # Not if somebody else has remembered another source's meanwhile: then we look again.
+        # Not if another process has remembered another source's licence meanwhile: then we look again.
         if await facts.replace(_FACT, known, msgspec.json.encode(licences).decode()):
             return
 
 
 async def licences_of(facts: Facts) -> Mapping[str, Licence]:
-    """By source."""
+    """Returns the licences by source."""
     known = await facts.get(_FACT)
     return _licences.decode(known) if known else {}

@@ -12,7 +12,7 @@ from waypost.scaling.ratelimit.limits import Limit
 
 
 class ListedSource(msgspec.Struct, frozen=True):
-    """A source that is built in or configured; one that cannot be used has an error instead of what it says itself."""
+    """A source that is built in or configured; one that cannot be used has an error instead of its own description."""
 
     name: str
     kind: str
@@ -25,7 +25,7 @@ class ListedSource(msgspec.Struct, frozen=True):
 
 
 class SourceList(msgspec.Struct, frozen=True):
-    """All sources, and the kinds that a file of one may have."""
+    """All sources, and the kinds that a source's file may have."""
 
     sources: Sequence[ListedSource]
     kinds: Sequence[SourceKind]
@@ -38,7 +38,7 @@ async def list_sources(
     definitions: Mapping[str, Definition],
     limits: Mapping[str, Sequence[Limit]],
 ) -> SourceList:
-    """`definitions` are those of sources that have a file, and `limits` those of all, by name."""
+    """`definitions` are those of the sources that have a file, and `limits` those of all sources, both by name."""
     return SourceList([await _list(name, open_source, definitions.get(name), limits[name]) for name in names], kinds)
 
 

@@ -12,7 +12,7 @@ from waypost.scaling.jobs.worker import Handler, Worker
 
 
 class LoneWorker:
-    """`open_jobs` opens the same jobs once more, for the thread that renews leases; `owner` is who holds them."""
+    """`open_jobs` opens the same job store again, for the thread that renews leases; `owner` is the holder's name."""
 
     def __init__(
         self,
@@ -37,6 +37,6 @@ class LoneWorker:
             try:
                 await self._worker.run_until_done(self._import_id)
             except Forbidden as refusal:
-                # The shard that met it is dead; with the rest the import goes on by itself.
+                # The shard that met it is dead; the import goes on with the others by itself.
                 refusal.next_step = f"{refusal.next_step}, after: waypost job revive --all"
                 raise

@@ -1,8 +1,9 @@
-"""Whose trouble it is when a provider does not answer: its own, or that of the one shard that was asked for.
+"""Whose fault it is when a provider does not answer: its own, or that of the one shard that was asked for.
 
-A request that fails says little by itself. While the provider brings pages of other shards, what fails again and again
-is the shard. When nothing comes at all, it is the provider, and no shard's attempts are spent on it. In between, when
-only one shard is left, a small question tells: if that is answered, and the shard still fails, it is the shard.
+A request that fails says little by itself. While the provider sends pages of other shards, the fault is with the shard
+that fails again and again. When nothing comes at all, it is with the provider, and no shard's attempts are spent on it.
+In between, when only one shard is left, a small question decides: if the provider answers it, and the shard still
+fails, the fault is with the shard.
 """
 
 import math
@@ -17,7 +18,7 @@ _MOST_REMEMBERED = 1000
 
 
 class Away(msgspec.Struct, frozen=True):
-    """The provider's trouble: try again after `retry_in` seconds. `all_wait` says that nobody should ask before."""
+    """The provider is at fault: try again after `retry_in` seconds. `all_wait` says that nobody should ask before."""
 
     retry_in: float
     all_wait: bool
@@ -45,11 +46,11 @@ class Outage:
         self._failed_at.pop(shard, None)
 
     def answered(self, now: float) -> None:
-        """A small question, which is no page."""
+        """The provider answered a small question, not one for a page."""
         self._answer_at = now
 
     def failed(self, shard: str, *, asked_at: float, now: float) -> Away | None:
-        """None if it is the shard's own fault, or if the provider has been away for longer than anybody waits."""
+        """Returns None if it is the shard's own fault, or if the provider has been away for longer than `patience`."""
         is_own = self._is_own(shard)
         self._remember(shard, now)
         if is_own:
@@ -67,7 +68,7 @@ class Outage:
         return max(0.0, self._next_at - now)
 
     def needs_a_probe(self, shard: str) -> bool:
-        """Whether a small question should come first: nothing has come since this shard failed, or since all did."""
+        """Whether a small question should come first: no answer has come since this shard failed, or since all did."""
         failed_at = self._tried_at if self._tries > 1 else self._failed_at.get(shard, -math.inf)
         return failed_at > max(self._answer_at, self._page_at)
 

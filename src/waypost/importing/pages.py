@@ -16,7 +16,7 @@ PERIODS = ("full", "refresh", "window")
 
 
 class OutdatedAnswer(TransientError):
-    """The provider says that its answer is what it was; but what we remember of it is no longer what we hold."""
+    """The provider says that its answer has not changed, but the places of that answer have changed here."""
 
     slug = "outdated-answer"
 
@@ -26,9 +26,8 @@ class Committed(msgspec.Struct, frozen=True):
     the job.
 
     Where jobs are kept apart from places, the commit cannot end the job, and the worker acknowledges it instead. With
-    `more` the shard is read to its end, and there is more to do before it is over. `refused` is why it is not allowed
-    to end; what was committed stays, and the shard begins again if somebody revives it. `unsure` is why nothing was
-    removed.
+    `more` the shard has been read, and there is more to do before it is over. `refused` is why it is not allowed to
+    end; what was committed stays, and the shard begins again if it is revived. `unsure` is why nothing was removed.
     """
 
     changes: Mapping[str, int]
@@ -39,14 +38,14 @@ class Committed(msgspec.Struct, frozen=True):
 
 
 class Writing(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit needs to know beside the page.
+    """What a commit needs to know besides the page.
 
-    `requested_at` is the store's time at which its request was sent, and `counted` what the worker has counted since
-    its last write. The answer to `question` is remembered, if the provider has named it; `known_at` is when the answer
-    was asked for that the provider says is still the same. With `parts` the shard ends here, and these go on with what
-    is left of it. `most_removed` is the share of the shard's places that may go without a person's word, and
-    `most_rejected` the share of its records that may be rejected. A commit looks through `room` rows at most to find
-    what is gone.
+    `requested_at` is the store's time at which the page's request was sent, and `counted` what the worker has counted
+    since its last write. The answer to `question` is remembered, if the provider has named it; if the provider says
+    that an earlier answer still holds, `known_at` is when that one was asked for. With `parts` the shard ends here, and
+    the parts cover what is left of it. `most_removed` is the share of the shard's places that may be removed without a
+    person's consent, and `most_rejected` the share of its records that may be rejected. A commit looks through `room`
+    rows at most to find what is gone.
     """
 
     requested_at: datetime
@@ -73,35 +72,36 @@ class PageStore(Protocol):
         ...
 
     async def remembered(self, question: str) -> Remembered | None:
-        """The last answer to a question, if it had a name and no place in it has changed since."""
+        """Returns the last answer to a question, if the provider named it and no place in it has changed since."""
         ...
 
     async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:
-        """Which of these shards are not done, as far as the places know, and what is left of each: all of it, or parts
-        that it was split into. For whoever is about to enqueue that again, new fences start above those seen here.
+        """Returns which of these shards are not done, as far as the place store knows, and what is left of each: the
+        whole shard, or parts that it was split into. Raises new fences above those seen here, so that the caller may
+        enqueue them again.
 
-        None, where jobs are kept beside their places: there no job is forgotten while its places are not.
+        Empty where jobs are kept beside their places: there no job is forgotten while its places are not.
         """
         ...
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
-        """Write a page and move the cursor; after a last page, or one with parts, the shard ends.
+        """Writes a page and moves the cursor; after a last page, or one with parts, the shard ends.
 
         Unchanged places write nothing, and what a later request has brought is not overwritten. Of records with the
-        same id, the first of the pass counts, and the others are rejected. What the pass covers and lacks is removed
-        when the shard ends, unless a record told no id, for it may be one of the missing, or the list moved while it
-        was read. Places that were added, changed and removed are listed in one event. Raises LeaseLost and
-        OutdatedAnswer.
+        same id, the first of the pass counts, and the others are rejected. Places that the pass covers but did not see
+        are removed when the shard ends, unless a record had no id, because it may be one of the missing, or the list
+        moved while it was read. Places that were added, changed and removed are listed in one event. Raises LeaseLost
+        and OutdatedAnswer.
         """
         ...
 
     async def go_on(self, lease: Lease, writing: Writing) -> Committed:
-        """The next bounded step towards the end of a shard that is read, with the cursor ENDING. Raises LeaseLost."""
+        """Takes the next bounded step towards the end of a shard whose cursor is ENDING. Raises LeaseLost."""
         ...
 
 
 def rivals(shard: str) -> tuple[str, str]:
-    """How the keys begin of shards that may bring the same places, and what those have in them that bring others.
+    """Returns how keys of shards begin that may bring the same places, and what those contain that bring others.
 
     A window and a full refresh of one country bring the same places; the parts of one refresh do not.
     """

@@ -1,11 +1,11 @@
 """A pass: one reading of a shard from its first page to its last, and how it ends, in steps of bounded size.
 
     reading ──last page──> sweeping ──> doubting ──> counting ──> judging ──> removing ──> clearing ──> over
-                 └──the reading was not of one still list──> forgetting ───────────────────────^
+                 └──it cannot say for sure what is gone────> forgetting ───────────────────────^
 
-What a pass has seen is marked where its pages come in no order; where they do, each page finds by itself what is gone,
-unless that is too much for one commit. The rest of the numbers it covers is a gap, which is swept in the end. Stores
-keep the state, and do the steps that it asks for.
+Where pages come in no order, a pass marks what it has seen; where they come in order, each page finds by itself what is
+gone, unless that is too much for one commit. The rest of the numbers it covers is a gap, which is swept at the end.
+Stores keep the state, and do the steps that it asks for.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ import msgspec
 from waypost.importing.source import Extent, Page
 from waypost.kernel.ids import new_id
 
-# The cursor of a shard that is read to its end, and not yet over. Sources' cursors are refused if they begin like it.
+# The cursor of a shard that has been read, but is not yet over. A source's cursor must not begin like it.
 ENDING = "waypost:ending"
 
-# How many rows a commit may look through, and how many of those the removal of a place and of a mark are worth.
+# How many rows a commit may look through, and how many of those removing a place and clearing a mark count for.
 ROOM = 5000
 _REMOVAL, _CLEARING = 5, 2
 
@@ -28,9 +28,9 @@ Phase = Literal["reading", "sweeping", "doubting", "counting", "judging", "remov
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Numbers that a page has covered, from behind a place on, and that are yet to be compared with what was seen.
+    """Numbers after a place that a page has covered, and that are yet to be compared with what was seen.
 
-    One that is open is covered only together with all pages that follow.
+    An open gap is covered only together with all pages that follow.
     """
 
     number: int
@@ -41,7 +41,7 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`marks` names what was seen by this reading, and `stale` what was seen by earlier ones, which counts no more.
+    """`marks` names the marks of this reading, and `stale` those of earlier readings, which no longer count.
 
     `unsure` is why nothing may be removed; with `doubts` only what the pass before has missed too. `kept` are
     places that were there before and still are, `going` those that would be removed. `after` is how far a step has
@@ -71,7 +71,7 @@ class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
         return Pass(stale=self.stale if self.marks is None else (*self.stale, self.marks))
 
     def reading(self, page: Page, extent: Extent, requested_at: datetime) -> "Pass":
-        """Before a page is written: whether it begins a list without order, and whether it can be trusted."""
+        """Notes, before a page is written, whether it begins a list without order and can be trusted."""
         state = self
         if page.covers and not page.last and page.covers.end == extent.numbers.end:
             # More pages follow, and yet it covers everything to the end: they come in no order.
@@ -83,7 +83,7 @@ class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
     def leaving(self, gap: Gap) -> "Pass":
-        """A page covers more than one commit looks through."""
+        """Leaves a gap for later: a page covers more than one commit looks through."""
         return msgspec.structs.replace(self, marks=self.marks or str(new_id()), gaps=(*self.gaps, gap))
 
     def counting(self, *, records: int, rejected: int, kept: int) -> "Pass":
@@ -92,7 +92,7 @@ class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
     def ending(self, page: Page, parts: Sequence[str]) -> "Pass":
-        """The last page is written. What others go on with is not read yet, and so no gap that was left open counts."""
+        """The last page is written. With parts, the shard is not read to its end, so gaps left open do not count."""
         gaps = tuple(gap for gap in self.gaps if not (parts and gap.is_open))
         return msgspec.structs.replace(
             self,
@@ -104,7 +104,7 @@ class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Did(NamedTuple):
-    """What a step looked through: so many rows, up to this one; and how many of them would be removed."""
+    """How many rows a step looked through, up to which row, and how many of them would be removed."""
 
     rows: int = 0
     number: int = 0
@@ -113,7 +113,7 @@ class Did(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """Look through so many places that we hold in a gap; those without a mark become candidates."""
+    """Look through `limit` places that we hold in a gap; those without a mark become candidates."""
 
     gap: Gap
     marks: str
@@ -127,7 +127,7 @@ class Sweep(NamedTuple):
 
 
 class Doubt(NamedTuple):
-    """Look through so many candidates; those that were not missed before are kept for the next pass to miss."""
+    """Look through `limit` candidates; those missed for the first time are kept for the next pass to confirm."""
 
     after: str
     limit: int
@@ -139,7 +139,7 @@ class Doubt(NamedTuple):
 
 
 class Count(NamedTuple):
-    """Look through so many candidates, and count those that would be removed."""
+    """Look through `limit` candidates, and count those that would be removed."""
 
     after: str
     limit: int
@@ -152,7 +152,7 @@ class Count(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """Ask whether so many may go, and write down for the other shards of the import that they do."""
+    """Decide whether `going` places may be removed, and write the count down for the other shards of the import."""
 
     going: int
     held: int
@@ -162,7 +162,7 @@ class Judge(NamedTuple):
 
 
 class Remove(NamedTuple):
-    """Take so many candidates, and remove those that nobody has seen since."""
+    """Take `limit` candidates, and remove those that no page has had since."""
 
     after: str
     limit: int
@@ -172,7 +172,7 @@ class Remove(NamedTuple):
 
 
 class Forget(NamedTuple):
-    """Take so many candidates, and remove nothing."""
+    """Take `limit` candidates off the list, and remove nothing."""
 
     after: str
     limit: int
@@ -182,7 +182,7 @@ class Forget(NamedTuple):
 
 
 class Clear(NamedTuple):
-    """Forget so many marks."""
+    """Forget `limit` marks."""
 
     marks: str
     after: str
@@ -198,7 +198,7 @@ Step = Sweep | Doubt | Count | Judge | Remove | Forget | Clear
 
 
 def next_step(state: Pass, room: int) -> Step | None:
-    """None when there is nothing more to do, or no room for it in this commit."""
+    """Returns None when there is nothing more to do, or no room for it in this commit."""
     step: Step | None = None
     match state.phase if room > 0 else "over":
         case "sweeping" if state.gaps:
@@ -221,12 +221,12 @@ def next_step(state: Pass, room: int) -> Step | None:
 
 
 def missed_once(extent: Extent) -> str:
-    """Under which name candidates are kept for the next pass; no shard has it."""
+    """Returns the name under which candidates are kept for the next pass; no shard has this name."""
     return f"once:{extent.source}/{extent.area}"
 
 
 def cost(step: Step, did: Did) -> int:
-    """Of the room that a commit has."""
+    """Returns how much of a commit's room a step has used."""
     match step:
         case Remove():
             return did.rows * _REMOVAL

@@ -1,4 +1,4 @@
-"""From a scope to the keys of its shards, checked before anybody is asked."""
+"""From a scope to the keys of its shards, checked before the provider is asked."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -18,7 +18,7 @@ from waypost.scaling.ratelimit.limits import Limit
 
 # A plan is held in memory and enqueued at once.
 MOST_SHARDS = 100_000
-# In a refresh that is only shown: the id that its import will get.
+# Stands for the import's id in the keys of a refresh that is only shown.
 IMPORT_ID = "IMPORT-ID"
 
 _FLAGS: dict[PlanAxis, str] = {"country": "--country", "box": "--bbox", "window": "--since"}
@@ -37,7 +37,7 @@ class UnsupportedScope(AskedWrongly):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What an import would do, at the least: how many requests, and how long they take within the budget."""
+    """What an import would do at least: how many requests, and how long they take within the budget."""
 
     source: str
     shards: tuple[str, ...]
@@ -58,27 +58,27 @@ class PlannedImport(msgspec.Struct, frozen=True):
 
 
 def plan_import(source: Source, scope: Scope, *, import_id: str, now: datetime) -> PlannedImport:
-    """Asks nobody. The day of the plan is that of the record, so that it can be planned again."""
+    """Asks no provider. The plan's day is that of the import's record, so that it can be planned again."""
     shards = source.plan(scope, now.date(), import_id)
     return PlannedImport(Import(import_id, source.name, scope, "running", now), shards)
 
 
 def describe(source: str, shards: Sequence[ShardKey], limits: Sequence[Limit]) -> Plan:
-    """One request checks the key, and each shard takes one at least: the empty answer that proves its end."""
+    """One request checks the key, and each shard takes at least one: the empty answer that proves its end."""
     requests = len(shards) + 1
     seconds = max(((requests - limit.burst) * limit.interval for limit in limits), default=0.0)
     return Plan(source, tuple(map(str, shards)), len(shards), requests, round(max(seconds, 0.0), 1))
 
 
 def limits_of(source: Source, limits: Mapping[str, Sequence[Limit]]) -> Sequence[Limit]:
-    """Those that an import keeps, of the limits by source; none for a source that asks nobody."""
+    """Returns the limits that an import from this source keeps; none for a source that asks no provider."""
     return limits[source.name] if source.budget_key else ()
 
 
 def shards_of(
     scope: Scope, day: date, import_id: str | None, *, source: str, plans: AbstractSet[PlanAxis]
 ) -> list[ShardKey]:
-    """Geography first, then time: a key for each area and period, in an order that does not depend on anything else."""
+    """Returns a key for each area and period, ordered by geography first, then by time."""
     _refuse_unsupported(scope, source=source, plans=plans)
     periods = periods_of(scope, day, import_id)
     keys = (ShardKey(source, (*area, period)) for area in _areas(scope) for period in periods)

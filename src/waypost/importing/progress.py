@@ -18,7 +18,7 @@ class Progress:
     # requests that failed or were refused, and shards that failed for good
     errors: int
     requests_per_second: float
-    # what was asked, of what the budget allowed since the start
+    # requests sent, as a share of what the budget has allowed since the start
     budget_use: float
     seconds_left: float | None
 

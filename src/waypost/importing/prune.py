@@ -1,7 +1,7 @@
-"""Forgets what importing has left behind long ago, in bites that hold nobody up.
+"""Forgets what imports left behind long ago, in bites small enough to hold nobody up.
 
-What is lost: an answer that nobody has had for so long is asked for in full the next time; a rejected record is no
-longer shown; and a shard whose job is forgotten too would be imported anew if somebody enqueued it.
+What is lost: a forgotten answer is asked for in full the next time; a rejected record is no longer shown; and a shard
+whose job is forgotten too would be imported again if it were enqueued.
 """
 
 from collections.abc import Awaitable, Collection
@@ -13,13 +13,13 @@ from waypost.scaling.jobs.store import JobStore
 
 # Few enough that each statement takes milliseconds.
 BITE = 500
-# So many imports may be running, of those that were started last.
+# How many of the latest imports are checked for having ended.
 _LATEST = 100
 
 
 class Step(Protocol):
     def __call__(self, *, older_than: float, limit: int) -> Awaitable[int]:
-        """Forget no more than so many; returns how many."""
+        """Forgets at most `limit`; returns how many."""
         ...
 
 
@@ -30,8 +30,8 @@ async def prune(
     older_than: float,
     statuses: Collection[Status] = ("done", "cancelled"),
 ) -> int:
-    """Forget jobs that ended so many seconds ago, and what imports left behind as long ago: rejected records, answers,
-    and where shards stand whose jobs are kept apart. Returns how many jobs that are.
+    """Forgets jobs that ended `older_than` seconds ago, and what imports left behind by then: rejected records,
+    answers, and the state of shards whose jobs are kept apart. Returns how many jobs were forgotten.
     """
     await _write_down_ends(imports, jobs)
     await forget_all(imports.forget_rejects, older_than)
@@ -50,7 +50,7 @@ async def forget_all(step: Step, older_than: float) -> int:
 
 
 async def forget_shards(imports: ImportStore, jobs: JobStore, older_than: float) -> int:
-    """Of jobs kept apart: what the places know of a shard goes once the job store has forgotten its job too."""
+    """Where jobs are kept apart, forgets what the place store knows of shards whose job the job store has forgotten."""
     forgotten, after = 0, ""
     while True:
         found = await imports.shards_after(after, older_than=older_than, limit=BITE)
@@ -63,7 +63,7 @@ async def forget_shards(imports: ImportStore, jobs: JobStore, older_than: float)
 
 
 async def _write_down_ends(imports: ImportStore, jobs: JobStore) -> None:
-    """How an import ended is written down while its jobs can tell."""
+    """Writes down how imports ended, while their jobs can tell."""
     for each in await imports.latest(_LATEST):
         if each.status == "running":
             status = status_by_jobs(await jobs.tally(each.id))

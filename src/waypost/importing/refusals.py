@@ -1,4 +1,4 @@
-"""When a shard must not end as if all were well: too much of it would go, or too little of it was understood."""
+"""When a shard must not end as if all were well: too much of it would be removed, or too little was understood."""
 
 from typing import NamedTuple
 
@@ -7,14 +7,14 @@ from waypost.importing.passes import Judge, Pass
 from waypost.kernel.errors import TerminalError
 from waypost.scaling.jobs.shards import ShardKey
 
-# So few may go, or be rejected, without anybody being asked, whatever share they are.
+# This few may be removed or rejected without a person's consent, whatever share they are.
 FEW = 20
 
 
 class MassDelete(TerminalError):
-    """More places would go than a provider usually deletes; most likely it has lost them itself.
+    """More places would be removed than a provider usually deletes; most likely it has lost them itself.
 
-    What to do about it is part of the message: that is what a job keeps of its failure.
+    What to do about it is part of the message, because a job keeps only that of its failure.
     """
 
     slug = "mass-delete"
@@ -27,14 +27,14 @@ class TooManyRejected(TerminalError):
 
 
 class Others(NamedTuple):
-    """What the other shards of an import came to that have ended: places that they held, and those that went."""
+    """Totals of an import's other shards that have ended: places that they held, and places that they removed."""
 
     held: int = 0
     going: int = 0
 
 
 def import_of(shard: str) -> str | None:
-    """What shards of one import have in common; None for windows, which remove nothing."""
+    """The part of the key that all shards of an import share; None for windows, which remove nothing."""
     key = ShardKey.parse(shard)
     for axis in ("full", "refresh"):
         if axis in key.axes:
@@ -43,7 +43,7 @@ def import_of(shard: str) -> str | None:
 
 
 def mass_delete(shard: str, writing: Writing, judged: Judge, others: Others) -> MassDelete | None:
-    """Judged by the shard alone, and by all shards of its import that have ended, as if they were one."""
+    """Judges the shard alone, and then together with all shards of its import that have ended."""
     going, held = judged
     if _is_too_much(going, held, writing.most_removed):
         return _refusal(f"{shard}: the provider no longer has {going} of the {held} places that we hold there", writing)
@@ -69,7 +69,7 @@ def _refusal(what: str, writing: Writing) -> MassDelete:
 
 
 def too_many_rejected(shard: str, writing: Writing, read: Pass) -> TooManyRejected | None:
-    """A few may be odd, but not all of them."""
+    """A few records may be odd, but not all of them."""
     is_all = read.rejected == read.records
     if read.rejected <= read.records * writing.most_rejected or (read.rejected <= FEW and not is_all):
         return None

@@ -1,8 +1,8 @@
-"""Compares what was promised with what the places know to be done, and enqueues the rest again.
+"""Compares what was promised with what the place store knows to be done, and enqueues the rest again.
 
 A job store apart from the places may forget: it was flushed, lost its last second, or was restored from a backup; or
-the place store was. Nobody who looks twice does harm: a shard that is done is not enqueued, and one that is known to
-the job store is not enqueued twice.
+the place store was. Looking twice does no harm: a shard that is done is not enqueued, and one that is known to the job
+store is not enqueued twice.
 """
 
 import asyncio
@@ -21,16 +21,16 @@ from waypost.telemetry.logs import get_logger
 log = get_logger("reminding")
 
 _EVERY_SECONDS = 60.0
-# Of the latest imports so many are looked at.
+# How many of the latest imports are looked at.
 _LATEST = 50
-# Of a group, so many are looked at.
+# How many done jobs of a group are looked at.
 _MOST_DONE = 100_000
 
 
 async def keep_reminding(
     open_source: OpenSource, imports: ImportStore, jobs: JobStore, pages: PageStore, *, retention: float | None
 ) -> None:
-    """Until cancelled. Only for jobs that are kept apart: beside their places none is forgotten."""
+    """Runs until cancelled. Only for jobs that are kept apart: jobs beside their places are not forgotten."""
     while True:
         try:
             await remind_imports(open_source, imports, jobs, pages, retention=retention)
@@ -42,9 +42,9 @@ async def keep_reminding(
 async def remind_imports(
     open_source: OpenSource, imports: ImportStore, jobs: JobStore, pages: PageStore, *, retention: float | None
 ) -> None:
-    """Running imports get their lost jobs back; those whose places are all there are ended.
+    """Enqueues lost jobs of running imports again, and ends the imports whose places are all there.
 
-    What was done more than `retention` seconds ago, nobody can tell any more.
+    Imports older than `retention` seconds are left alone: what they have done may be forgotten.
     """
     now = utc_now()
     for each in await imports.latest(_LATEST):
@@ -70,7 +70,7 @@ async def remind_import(
 async def remind(
     jobs: JobStore, pages: PageStore, shards: Collection[str], *, group: str
 ) -> Mapping[str, Sequence[str]]:
-    """Make sure there is a job for all that is left of these shards; returns what that is."""
+    """Makes sure there is a job for everything that is left of these shards; returns what is left."""
     left = await pages.unfinished(shards)
     if again := [part for parts in left.values() for part in parts]:
         new = await jobs.enqueue([NewJob(shard) for shard in again], group=group)
@@ -80,9 +80,9 @@ async def remind(
 
 
 async def _redo(jobs: JobStore, pages: PageStore, again: Sequence[str], group: str) -> int:
-    """Done in the job store and not among the places: those went back in time.
+    """Redoes jobs that are done in the job store but not in the place store, which has gone back in time.
 
-    The places are asked once more: they know first, and the job may have ended since they were asked.
+    The place store is asked once more: it knows first, and the job may have ended since it was asked.
     """
     done = {job.shard for job in await jobs.list(status="done", group=group, limit=_MOST_DONE)}
     lost = await pages.unfinished([shard for shard in again if shard in done]) if done else {}

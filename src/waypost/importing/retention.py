@@ -1,4 +1,4 @@
-"""Forgets what was kept long enough: once an hour, by one of all the processes that share a store."""
+"""Forgets what was kept long enough: once an hour, by one of the processes that share a store."""
 
 import asyncio
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Retention:
     keep_events: float | None
 
     async def keep_forgetting(self) -> None:
-        """Until cancelled. Of all that share the store, the first to note the hour does it."""
+        """Runs until cancelled. Of the processes that share the store, the first to note the hour does it."""
         while True:
             try:
                 await self.forget_old()
@@ -42,7 +42,7 @@ class Retention:
             await asyncio.sleep(_EVERY.total_seconds())
 
     async def forget_old(self) -> None:
-        """Nothing, when it was done less than half an hour ago."""
+        """Does nothing if it was done less than half an hour ago."""
         now, noted = await self.pages.now(), await self.facts.get(_LAST)
         if noted and now - from_text(noted) < _EVERY / 2:
             return

@@ -32,13 +32,13 @@ _REMINDERS = 10
 
 
 class JobsLost(TerminalError):
-    """Jobs were enqueued again and again, and are gone: something flushes the store all the time."""
+    """Jobs were enqueued again and again, and are gone: something keeps flushing the store."""
 
     slug = "jobs-lost"
 
 
 class CrewFailed(TransientError):
-    """A worker process ended in a way that the others would too; what it said stands above."""
+    """A worker process ended in a way that the others would too; its own message is printed above."""
 
     slug = "crew-failed"
 
@@ -47,21 +47,21 @@ class Workforce(Protocol):
     """Works on one import: this process, or several others."""
 
     async def work(self) -> None:
-        """Until nothing of the import is left to do, or `stop`. Raises CrewFailed when a process cannot go on."""
+        """Works until nothing of the import is left to do, or `stop`. Raises CrewFailed when a process cannot go on."""
         ...
 
     def stop(self) -> None:
-        """Give all jobs back and end."""
+        """Gives all jobs back and ends."""
         ...
 
 
-# Who works on the import of this id, of which so many jobs are unfinished.
+# Returns the workforce for the import with this id and this number of unfinished jobs.
 Hire = Callable[[str, int], Workforce]
 
 
 @dataclass(frozen=True)
 class Importer:
-    """Runs imports of one source. Where jobs are kept apart, `pages` knows what is done although they were lost."""
+    """Runs imports of one source. Where jobs are kept apart, `pages` knows what is done even if they are lost."""
 
     source: Source
     budget: Budget
@@ -74,7 +74,7 @@ class Importer:
     max_wait: float
 
     async def run(self, planned: PlannedImport, stop: Stop, on_progress: OnProgress) -> ImportReport:
-        """Raises what the provider's refusal was, after writing down how far it got."""
+        """Runs an import to its end. Raises the provider's refusal, after writing down how far it got."""
         began = monotonic()
         starting = start_import(
             planned, self.source, self.budget, self.imports, self.jobs, self.facts, max_wait=self.max_wait
@@ -100,7 +100,7 @@ class Importer:
         return report(planned.id, after, monotonic() - began)
 
     async def _work_to_the_end(self, planned: PlannedImport, stop: Stop, cancelled: asyncio.Event) -> None:
-        """Again, as long as jobs are lost."""
+        """Works again as long as jobs are lost, up to a limit."""
         await self._work(planned.id, stop, cancelled)
         for _ in range(_REMINDERS):
             if stop.is_set() or cancelled.is_set() or not await self._is_forgotten(planned):
@@ -122,7 +122,7 @@ class Importer:
             await end(*stopping)
 
     async def _is_forgotten(self, planned: PlannedImport) -> bool:
-        """Whether jobs were lost; then what the places lack is enqueued again."""
+        """Whether jobs were lost and there is work left; enqueues again what the places lack."""
         if (await self.jobs.tally(planned.id)).total >= len(planned.shards):
             return False
         running = await find_import(self.imports, planned.id)
@@ -130,7 +130,7 @@ class Importer:
         return (await self.jobs.tally(planned.id)).unfinished > 0
 
     async def _write_down(self, import_id: str, tally: Tally) -> None:
-        """How it ended. When it was stopped it has not: its jobs are pending, and anybody may go on with them."""
+        """Writes down how it ended. If it was stopped, it has not: its jobs are pending, and any worker may go on."""
         status = status_by_jobs(tally)
         if status != "running":
             await self.imports.finish(import_id, status)
@@ -145,7 +145,7 @@ class Importer:
 
     async def _watch(self, import_id: str, show: Callable[[Tally], None], cancelled: asyncio.Event) -> None:
         while True:
-            # The workers say how long a store is waited for.
+            # The workers decide how long to wait for a store.
             with suppress(StoreTrouble):
                 tally = await self.jobs.tally(import_id)
                 show(tally)

@@ -18,7 +18,7 @@ _PLANS: frozenset[PlanAxis] = frozenset({"all", "country", "window"})
 
 
 def _read_countries(text: str) -> tuple[str, ...]:
-    """None for a source that has no countries."""
+    """An empty text names no country, for a source that has none."""
     try:
         return parse_countries(text).countries if text else ()
     except AskedWrongly as error:
@@ -39,7 +39,7 @@ def _read_day(text: str) -> timedelta:
 
 @dataclass(frozen=True)
 class WindowsSchedule:
-    """Every hour or day that is over, once. After a time away the rest is covered with the largest windows that fit."""
+    """Imports each hour or day that is over, once. After a time away, the rest takes the largest windows that fit."""
 
     what: ClassVar[str] = "windows"
     at: ClassVar[timedelta] = timedelta()
@@ -63,7 +63,7 @@ class WindowsSchedule:
 
 @dataclass(frozen=True)
 class FullSchedule:
-    """Everything, once a day; after a time away for the latest day alone, because it brings what the others would."""
+    """Imports everything once a day; after a time away, only for the latest day, which brings what the others would."""
 
     what: ClassVar[str] = "full"
     settling: ClassVar[timedelta] = timedelta()

@@ -20,7 +20,7 @@ def read_scope(
     refresh: bool = False,
     allow_mass_delete: bool = False,
 ) -> Scope:
-    """What was asked for, or BadScope. Without `until`, time goes up to the last whole hour."""
+    """Returns what was asked for, or raises BadScope. Without `until`, time goes up to the last whole hour."""
     if window is not None and since is None:
         raise BadScope("--window needs --since: it says how that time is cut", parameter="since")
     start = _read_time(since, "since")

@@ -18,13 +18,13 @@ from waypost.scaling.ratelimit.budget import Advice
 
 
 class ProviderUnavailable(TransientError):
-    """The provider could not be reached, or answered with something that is no answer."""
+    """The provider could not be reached, or sent something that is not an answer."""
 
     slug = "provider-unavailable"
 
 
 class ProviderAway(NotNow):
-    """Nothing comes from the provider: its own trouble, for which no shard's attempts are spent."""
+    """Nothing comes from the provider: that is its own fault, and no shard's attempts are spent on it."""
 
     slug = "provider-away"
 
@@ -106,7 +106,7 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 class Extent(msgspec.Struct, frozen=True):
-    """Where the places of a shard lie: in an area of a source (all of it, when empty), in a range of numbers there."""
+    """Where the places of a shard lie: in an area of a source (all of it, if empty) and a range of numbers there."""
 
     source: str
     area: str = ""
@@ -124,7 +124,7 @@ class Fetched(msgspec.Struct, frozen=True):
 class Reject(msgspec.Struct, frozen=True):
     """A record that could not be understood, with the reason; it is kept, counted and shown.
 
-    The external id, where that much is known, keeps us from taking the place it was before for deleted.
+    The external id, if known, keeps us from treating the place that it was before as deleted.
     """
 
     record: bytes
@@ -133,8 +133,8 @@ class Reject(msgspec.Struct, frozen=True):
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """An answer that the provider has named (its ETag), what it was, and when it was asked for: nothing of it has
-    changed here since.
+    """An answer that the provider has named (its ETag), what it held, and when it was asked for: none of its places
+    has changed here since.
     """
 
     etag: str
@@ -148,20 +148,20 @@ class Remembered(msgspec.Struct, frozen=True):
 class Page(msgspec.Struct, frozen=True):
     """What one request brought. `cursor` is where the next page starts; `last` says that there is none.
 
-    `advice` is what the provider said about how much more it would like to be asked, `received` how many records its
-    answer had, whether or not we keep them. `covers` are the numbers of which this page has everything that there is:
-    what we hold of them, and the page lacks, is gone. A page is `truncated` when the provider had more and will not
-    tell us, whatever we ask next.
+    `advice` is what the provider said about how many requests are left, `received` how many records its answer had,
+    whether or not we keep them. `covers` are the numbers for which this page has everything that there is: a place that
+    we hold there, and the page lacks, is gone. A page is `truncated` when the provider has more and will not send it,
+    whatever we ask next.
 
-    `etag` is the provider's name for this answer. When it says that nothing has changed since it had that name, the
-    page has nothing but the ids that are `still` as they were.
+    `etag` is the provider's name for this answer. When the provider says that a named answer has not changed, the page
+    has nothing but the ids that are `still` as they were.
 
     `moved` says why the pages so far are not those of one list, in words for people ("the total changed from 30 to 31
     while it was read"): a place that is there may have slipped through between two of them, and nothing is removed when
-    the shard ends. On the last page, `certain` is false where nothing would have shown that: then a place is gone only
+    the shard ends. On the last page, `certain` is false if nothing would have shown that: then a place is gone only
     when two imports in a row have missed it.
 
-    A list that is `at_rest` cannot move, such as a file that nobody has written to; an id that comes twice in it is a
+    A list that is `at_rest` cannot move, such as a file that nobody has written to; an id that occurs twice in it is a
     flaw of the list.
     """
 
@@ -185,18 +185,18 @@ class Page(msgspec.Struct, frozen=True):
 
     @property
     def hides_some(self) -> bool:
-        """Whether it has records that tell no id: whatever is missing may be one of them."""
+        """Whether it has records without an id: any place that is missing may be one of them."""
         return any(reject.external_id is None for reject in self.rejects)
 
 
-# Along what a source can plan: all there is, all of a country or a box, and there what changed in a window.
+# What a source can plan by: all there is, all of a country or a box, and what changed there in a window.
 PlanAxis = Literal["all", "country", "box", "window"]
 
 
 class Source(Protocol):
     @property
     def name(self) -> str:
-        """How shard keys and external ids begin: lower-case letters, digits and hyphens."""
+        """What shard keys and external ids begin with: lower-case letters, digits and hyphens."""
         ...
 
     @property
@@ -204,14 +204,14 @@ class Source(Protocol):
 
     @property
     def provider(self) -> str:
-        """Who is asked: the provider's address, without secrets."""
+        """The provider's address, without secrets."""
         ...
 
     @property
     def budget_key(self) -> str | None:
         """What the budget is counted by: the source's name, ":" and a hash of our key, never the key itself.
 
-        None where nobody is asked, as for local files.
+        None where no provider is asked, as for local files.
         """
         ...
 
@@ -239,12 +239,12 @@ class Source(Protocol):
     def question(self, shard: ShardKey, cursor: str | None) -> str | None:
         """What `fetch` would ask, in words that stay the same from one import to the next, without secrets.
 
-        None where the answer need not be remembered: the provider has no names for its answers.
+        None where answers need not be remembered, because the provider does not name them.
         """
         ...
 
     async def fetch_if_changed(self, shard: ShardKey, cursor: str | None, known: Remembered) -> Page:
-        """Like `fetch`, where the answer to the same question is remembered."""
+        """Like `fetch`, for a question whose last answer is remembered."""
         ...
 
     def extent(self, shard: ShardKey) -> Extent:
@@ -252,8 +252,8 @@ class Source(Protocol):
         ...
 
     def rest(self, shard: ShardKey, page: Page) -> Sequence[ShardKey]:
-        """Shards that hold exactly what is left of this one after the page, for several workers; none, if it cannot be
-        cut. After a truncated page, that is all of it.
+        """Returns shards for several workers that hold exactly what is left of this one after the page; none if it
+        cannot be cut. After a truncated page, the whole shard is left.
         """
         ...
 

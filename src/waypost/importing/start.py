@@ -1,4 +1,4 @@
-"""Starts an import: checks that the provider wants us, and enqueues what was planned. Others work on it."""
+"""Starts an import: checks that the provider accepts us, and enqueues what was planned. Workers do the rest."""
 
 import random
 
@@ -18,7 +18,7 @@ from waypost.telemetry.logs import get_logger
 log = get_logger("import")
 
 PROVIDER = "provider"
-# How the provider that `up` simulates is remembered; its address changes from start to start.
+# How the provider that `up` simulates is remembered, because its address changes from start to start.
 SIMULATED = "simulated provider of"
 
 
@@ -50,7 +50,7 @@ async def start_import(
 
 
 async def remember_provider(facts: Facts, source: Source) -> None:
-    """Who it is, and under which terms. Each source has one; `up` asks which one Open Charge Map's is."""
+    """Remembers a source's provider and licence. Each source has one; `up` asks which one Open Charge Map's is."""
     fact = PROVIDER if source.name == "ocm" else f"{PROVIDER}:{source.name}"
     await remember_licence(facts, source)
     known = await facts.get(fact)

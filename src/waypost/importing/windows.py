@@ -19,7 +19,7 @@ _OVERLAP = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From `start` up to, but not including, `end`; both in UTC and on whole hours."""
+    """The time from `start` up to, but not including, `end`; both in UTC and on whole hours."""
 
     start: datetime
     end: datetime
@@ -32,11 +32,11 @@ class Window:
 
     @property
     def asks_from(self) -> datetime:
-        """Some time before its start: what a provider showed too late for the window before is found in this one."""
+        """Some time before its start: what a provider showed too late for the previous window is found in this one."""
         return self.start - _OVERLAP
 
     def reaches(self, moment: datetime) -> bool:
-        """Whether a record of that time is taken by whoever works on this window."""
+        """Whether the work on this window takes a record of that time."""
         return self.asks_from <= moment < self.end
 
     @classmethod
@@ -54,7 +54,7 @@ class Window:
         return window
 
     def halves(self) -> tuple["Window", ...]:
-        """In two on the coarsest grid that has a line inside, days before hours; nothing for a single hour."""
+        """Cuts it in two on the coarsest grid that has a line inside, days before hours; nothing for a single hour."""
         length = _DAY if _is_on("1d", self.start) and _is_on("1d", self.end) and self.end - self.start > _DAY else _HOUR
         count = (self.end - self.start) // length
         if count == 1:

@@ -1,7 +1,7 @@
-"""Chores: jobs of our own, such as forgetting old jobs, that ask no provider.
+"""Chores: our own jobs, such as forgetting old jobs, which ask no provider.
 
-Their keys have no area, only the line of the schedule that they are due at, so that any number of schedulers enqueue
-each of them once. After a time away only the latest is due: doing a chore twice in a row changes nothing.
+Their keys have no area, only the line of the schedule at which they are due, so that any number of schedulers enqueue
+each of them once. After a time away, only the latest is due: doing a chore twice in a row changes nothing.
 """
 
 from collections.abc import Sequence

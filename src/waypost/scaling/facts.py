@@ -9,5 +9,5 @@ class Facts(Protocol):
     async def set(self, name: str, value: str) -> None: ...
 
     async def replace(self, name: str, old: str | None, new: str) -> bool:
-        """Set it if it still is `old`, where None is for a fact not known yet; returns whether it was."""
+        """Sets a fact if it is still `old`, which is None for a fact not known yet; returns whether it was."""
         ...

@@ -287,8 +287,8 @@ def test_plugins_that_do_not_work_are_told_and_break_no_others(tmp_path: Path) -
     [
         ("gone", "the kind gone of the package towers does not work: ModuleNotFoundError"),
         ("crash", "the kind crash failed: ZeroDivisionError"),
-        ("nothing", "made something that is no source: it has no name"),
-        ("renamed", "made something that is no source: it calls itself 'other'"),
+        ("nothing", "made something that is not a source: it has no name"),
+        ("renamed", "made something that is not a source: it calls itself 'other'"),
     ],
 )
 def test_what_a_plugin_does_wrong_is_told_with_the_file(tmp_path: Path, kind: str, reason: str) -> None:

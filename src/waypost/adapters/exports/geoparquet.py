@@ -1,4 +1,4 @@
-"""GeoParquet 1.1: a row a place, its position as well-known binary, row group by row group. See geoparquet.org."""
+"""GeoParquet 1.1: one row per place, its position as well-known binary, row group by row group. See geoparquet.org."""
 
 import struct
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ def _schema(pa: Any, generation: Generation) -> Any:
         ("categories", pa.list_(text)),
         ("power_kw", pa.float64()),
         ("points", pa.int64()),
-        # Of each source its own: what there is differs from place to place.
+        # As JSON, because each source has its own, and they differ from place to place.
         ("attributes", text),
         ("provider_updated_at", pa.timestamp("us", tz="UTC")),
         ("geometry", pa.binary()),

@@ -19,7 +19,7 @@ _NOT_WRITTEN = (".bz2", ".xz", ".zip", ".lz4", ".br")
 
 @contextmanager
 def open_output(target: str) -> Iterator[BinaryIO]:
-    """A file, or the standard output for `-`. A file that cannot be written to its end leaves nothing behind."""
+    """Opens a file, or the standard output for `-`. A file that cannot be written to its end leaves nothing behind."""
     if target == STDOUT:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -15,7 +15,7 @@ from waypost.kernel.clock import monotonic
 from waypost.serving.pulling.origin import Arriving, BadOrigin, NotAtOrigin, OriginAway, OriginBroken
 
 _CONNECT_SECONDS, _READ_SECONDS = 10.0, 30.0
-# Each stretch of time must bring so much: a server that drips would otherwise hold us for ever.
+# Each stretch of time must bring at least this much: a server that drips would otherwise hold us for ever.
 _STRETCH_SECONDS, _LEAST_BYTES = 60.0, 1 << 16
 _MOST_REDIRECTS = 5
 _LONGEST_TAG = 200
@@ -32,7 +32,7 @@ class HttpOrigin:
         host = split.netloc.rpartition("@")[2]
         self._base = urlunsplit((split.scheme, host, split.path.rstrip("/"), "", ""))
         self._http = httpx.AsyncClient(
-            # Packed bytes are not those that the manifest counts and sums.
+            # Compressed bytes are not those that the manifest counts and checksums.
             headers={"User-Agent": user_agent(), "Accept-Encoding": "identity"},
             auth=(unquote(split.username), unquote(split.password or "")) if split.username else None,
             timeout=httpx.Timeout(_READ_SECONDS, connect=_CONNECT_SECONDS),
@@ -73,7 +73,7 @@ class HttpOrigin:
             if begins in {0, start}:
                 yield Arriving(begins, size, _tag(answer), self._chunks(answer, path))
                 return
-        # The server has no such range, or sends another: from the beginning, then.
+        # The server has no such range, or sends another: start from the beginning.
         async with self._asking(path, {}) as answer:
             yield Arriving(0, _where(answer)[1], _tag(answer), self._chunks(answer, path))
 
@@ -90,7 +90,7 @@ class HttpOrigin:
 
     @asynccontextmanager
     async def _asking(self, path: str, headers: dict[str, str]) -> AsyncIterator[httpx.Response]:
-        """An answer that has what was asked for: the whole file, a range, or that there is no such range."""
+        """Yields an answer to what was asked: the whole file, a range, or that there is no such range."""
         url = f"{self._base}/{path}"
         for _ in range(_MOST_REDIRECTS):
             with _telling(url):
@@ -135,7 +135,7 @@ class HttpOrigin:
 
 @contextmanager
 def _telling(where: str) -> Iterator[None]:
-    """Whatever goes wrong between us and the server, as our own error."""
+    """Turns whatever goes wrong between us and the server into our own error."""
     try:
         yield
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError) as error:
@@ -165,7 +165,7 @@ def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
 
 
 def _where(answer: httpx.Response) -> tuple[int | None, int | None]:
-    """From which byte on this is the file, and how long the whole file is, as far as the server tells."""
+    """Returns at which byte of the file the answer begins, and how long the file is, as far as the server says."""
     if answer.status_code == httpx.codes.OK:
         length = answer.headers.get("Content-Length", "")
         return 0, int(length) if re.fullmatch(r"\d{1,18}", length, re.ASCII) else None
@@ -176,6 +176,6 @@ def _where(answer: httpx.Response) -> tuple[int | None, int | None]:
 
 
 def _tag(answer: httpx.Response) -> str | None:
-    """A weak one may name other bytes as well, and does not count."""
+    """Returns the ETag, unless it is weak: that may name other bytes as well."""
     tag = answer.headers.get("ETag", "")
     return tag if len(tag) <= _LONGEST_TAG and _STRONG_TAG.fullmatch(tag) else None

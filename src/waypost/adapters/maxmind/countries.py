@@ -15,7 +15,7 @@ _CODE_LETTERS = 2
 
 
 class MaxMindCountries:
-    """Looked up in a mapped file: a few microseconds, and nothing waits."""
+    """Looks countries up in a mapped file, which takes a few microseconds and does not block."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -31,7 +31,7 @@ class MaxMindCountries:
         try:
             return _code(self._reader.get(address))
         except ValueError:
-            # No address, or one of the sixth version where the file knows only those of the fourth.
+            # Not an address, or one of IPv6 where the file knows only IPv4.
             return ""
 
 

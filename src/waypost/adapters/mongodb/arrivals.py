@@ -26,7 +26,7 @@ _REOPEN_AFTER_SECONDS = 30.0
 
 
 class JobArrivals:
-    """One change stream for all waiters, opened when somebody first waits."""
+    """One change stream for all waiters, opened when the first one waits."""
 
     def __init__(self, jobs: AsyncCollection[dict[str, Any]]) -> None:
         self._jobs = jobs
@@ -79,5 +79,5 @@ class JobArrivals:
                 log.warning(
                     "no news of jobs from MongoDB, so we poll", error=type(error).__name__, message=str(error)[:300]
                 )
-            # Whoever waits for a stream that is gone polls from now on.
+            # Waiters for a stream that is gone poll from now on.
             self._news.set()

@@ -1,4 +1,4 @@
-"""Claims of jobs: many claimers at once, none of whom holds a lock while it looks."""
+"""Claims of jobs: many claimers at once, none of which holds a lock while it looks."""
 
 import random
 from collections.abc import Collection, Sequence
@@ -18,24 +18,24 @@ from waypost.scaling.jobs.job import Lease
 
 _DUE_ORDER = [("priority", -1), ("not_before", 1), ("_id", 1)]
 _SEEN = {"priority": 1, "attempts": 1}
-# How many times more candidates than it needs a claimer looks at while others are about.
+# How many times as many candidates as it needs a claimer looks at while others compete.
 _FEW = 8
 # How many fences a claimer reserves at once.
 _BLOCK = 1000
-# How long an update may take before somebody looks what keeps it.
+# How long an update may take before we find out what holds it up.
 _PATIENCE_SECONDS = 0.5
-# After so many lost races a claimer goes and waits; those who won them have work.
+# After this many lost races a claimer goes and waits; the winners have work.
 _ROUNDS = 20
 
 
 class Claims:
-    """First it looks for candidates, then it takes fences, then it leases those that are still as they were."""
+    """First looks for candidates, then takes fences, then leases the candidates that are still as they were."""
 
     def __init__(self, database: MongoDatabase) -> None:
         self._database = database
         self._jobs = database.jobs
         self._counters = database.counters
-        # Whether others took candidates of ours last time. Then the first ones would be fought over again.
+        # Whether others took candidates of ours last time. If so, the first ones would be fought over again.
         self._crowded = False
         # Reserved for us: taking them one by one would make all claimers queue for one document.
         self._fences = range(0)
@@ -44,7 +44,7 @@ class Claims:
     async def claim(
         self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None
     ) -> Sequence[Lease]:
-        # Jobs whose pages are being committed, also by workers that were killed: the server takes a minute to notice.
+        # Jobs whose pages are being committed, even by workers that were killed: the server takes a minute to notice.
         taken: list[str] = []
         for _ in range(_ROUNDS if limit > 0 else 0):
             expired, due = await self._candidates(limit, max_attempts, group, taken)
@@ -59,12 +59,12 @@ class Claims:
                     first = await self._take_fences(len(due))
                     await self._lease(Offer(due, first, owner, lease, max_attempts), leases, taken)
             except (PyMongoError, StoreRefused):
-                # What is leased by now would be nobody's until it expires. Whoever asks next meets the error again.
+                # What is leased by now would have no holder until it expires. The next claim meets the error again.
                 if not leases:
                     raise
             self._crowded = len(leases) < len(expired) + len(due)
             if self._crowded:
-                # They may have been refused because somebody with newer fences had them before.
+                # They may have been refused because a claimer with newer fences had them before.
                 self._fences = range(0)
             if leases:
                 return sorted(leases, key=lambda each: each.fence)
@@ -73,7 +73,7 @@ class Claims:
     async def _candidates(
         self, limit: int, max_attempts: int, group: str | None, taken: Collection[str]
     ) -> tuple[list[str], list[str]]:
-        """Those whose lease is over, and those that are due."""
+        """Returns ids of jobs whose lease is over, and of jobs that are due."""
         wanted = {**wanted_by(group), **({"_id": {"$nin": list(taken)}} if taken else {})}
         expired = await self._expired(limit, wanted)
         if any(job["attempts"] >= max_attempts for job in expired):
@@ -90,7 +90,7 @@ class Claims:
         return await found.to_list()
 
     async def _bury(self, max_attempts: int) -> None:
-        """Those that were begun too often; if one of them is taken, next time."""
+        """Buries jobs that were begun too often; if one of them is taken, the next claim does."""
         spent = {**EXPIRED, "attempts": {"$gte": max_attempts}}
         with suppress(Taken):
             await self._database.transaction(
@@ -106,16 +106,16 @@ class Claims:
         return _FEW if self._crowded else 1
 
     def _pick(self, found: Sequence[Document], room: int) -> list[str]:
-        """As many as there is room for: those of higher priority, and at random among equals."""
+        """Picks as many as there is room for: those of higher priority, and at random among equals."""
         drawn = sorted(found, key=lambda job: (-job["priority"], self._rng.random())) if len(found) > room else found
         chosen = {job["_id"] for job in drawn[:room]}
         return [job["_id"] for job in found if job["_id"] in chosen]
 
     async def _lease(self, offer: Offer, leases: list[Lease], taken: list[str]) -> None:
-        """The quick way for a crowd: who comes second waits for a moment, and leases what is left.
+        """The quick way for a crowd: the second claimer waits for a moment, and leases what is left.
 
-        But it also waits for transactions that take long, and then it looks like an update on a slow disk, which may
-        have leased the jobs.
+        But it also waits for long transactions, and then it looks like an update on a slow disk, which may have leased
+        the jobs.
         """
         try:
             with pymongo.timeout(_PATIENCE_SECONDS):
@@ -128,7 +128,7 @@ class Claims:
         await self._lease_at_once(offer, leases, taken)
 
     async def _lease_at_once(self, offer: Offer, leases: list[Lease], taken: list[str]) -> None:
-        """Or not at all: those that others are just changing are added to `taken`, the others to `leases`."""
+        """Leases without waiting: jobs that others are changing are added to `taken`, the rest to `leases`."""
 
         async def work(session: AsyncClientSession) -> list[Lease]:
             await self._jobs.update_many(offer.ours, extending(offer.lease), hint="_id_", session=session)
@@ -149,7 +149,7 @@ class Claims:
         return [to_lease(job) async for job in found]
 
     async def _take_fences(self, count: int) -> int:
-        """The first of so many fences that no lease has had; those that stay unused are skipped for ever."""
+        """Returns the first of `count` fences that no lease has had; those that stay unused are skipped for ever."""
         if len(self._fences) < count or not await self._are_ours(self._fences):
             block = max(count, _BLOCK)
             counter = _present(
@@ -162,7 +162,7 @@ class Claims:
         return first
 
     async def _are_ours(self, fences: range) -> bool:
-        """Not when another process has raised them since, nor when the store was restored from before we took them."""
+        """False when another process has raised fences since, or the store was restored from before we took them."""
         counter = _present(await self._counters.find_one({"_id": "fence"}))
         return bool(counter.get("floor", 0) < fences[0] and fences[-1] <= counter["last"])
 

@@ -26,17 +26,17 @@ _OPEN_SECONDS = 10
 _MIGRATE_SECONDS = 3600
 _DEFAULT_NAME = "waypost"
 _WRITE_CONCERN = WriteConcern("majority", j=True)
-# How often a transaction starts again because others changed the same, and how often its end is asked for.
+# How often a transaction starts again because others changed the same documents, and how often its commit is sent.
 _TRIES = 20
 _PAUSE, _LONGEST_PAUSE = 0.005, 0.5
 
 
 class Taken(Exception):
-    """No error: somebody is just changing the same, or has since we looked."""
+    """Not an error: another process is changing the same documents, or has since we looked."""
 
 
 class MongoDatabase:
-    """For the event loop it was opened in; another thread opens its own."""
+    """Belongs to the event loop it was opened in; another thread opens its own."""
 
     def __init__(self, url: str) -> None:
         self.client: AsyncMongoClient[Document] = AsyncMongoClient(url, appname="waypost", retryWrites=True)
@@ -56,7 +56,7 @@ class MongoDatabase:
 
     @classmethod
     async def open(cls, url: str, *, migrating: bool) -> Self:
-        """The database, with its schema made or brought up to date when `migrating`, and otherwise as it must be."""
+        """Opens the database. When `migrating`, brings its schema up to date; otherwise it must be current."""
         database = await cls.connect(url)
         try:
             if migrating:
@@ -70,7 +70,7 @@ class MongoDatabase:
 
     @classmethod
     async def connect(cls, url: str) -> Self:
-        """Whatever its schema is, unless it is one for other code alone: for who looks into it or changes it."""
+        """Connects whatever the schema, unless only other code may use it: for callers that inspect or change it."""
         database = await cls._make(url)
         try:
             await database.check()
@@ -92,13 +92,13 @@ class MongoDatabase:
     async def transaction(
         self, work: Callable[[AsyncClientSession], Awaitable[Result]], *, waiting: bool = True
     ) -> Result:
-        """All that `work` does in the session is kept, or nothing; it may be called several times.
+        """Keeps all that `work` does in the session, or nothing; `work` may be called several times.
 
-        It starts again only after the server has said that nothing was kept. As long as nobody knows whether it was,
-        the same end is asked for again, which changes nothing if it was; and who never finds out gets an error.
+        It starts again only after the server has said that nothing was kept. As long as that is unknown, the same
+        commit is sent again, which changes nothing if it was kept; a caller that never finds out gets an error.
 
-        Without `waiting`, it raises Taken as soon as it meets another one. A write outside of a transaction would wait
-        for that, up to a minute if its client was killed, and look no different from one on a slow disk.
+        Without `waiting`, it raises Taken as soon as it meets another transaction. A write outside of a transaction
+        would wait for that, up to a minute if its client was killed, and look no different from one on a slow disk.
         """
         async with self.client.start_session() as session:
             for attempt in range(1, _TRIES):
@@ -169,10 +169,10 @@ class MongoDatabase:
 
     @at_the_border(_MIGRATE_SECONDS)
     async def migrate(self) -> list[str]:
-        """The names of what was applied."""
+        """Returns the names of what was applied."""
         return await schema.migrate(self.database)
 
 
 def _is_conflict(error: PyMongoError) -> bool:
-    """Also a document that somebody added after our snapshot was taken."""
+    """Whether others changed the same documents, or added one of ours after our snapshot was taken."""
     return error.has_error_label("TransientTransactionError") or is_duplicate(error)

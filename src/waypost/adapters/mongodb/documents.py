@@ -26,17 +26,17 @@ def literal(value: Any) -> Document:
 
 
 def later(seconds: float) -> Document:
-    """So many seconds from now on the store's clock, which counts in milliseconds."""
+    """A time this many seconds from now on the store's clock, which counts in milliseconds."""
     return {"$add": ["$$NOW", round(seconds * 1000)]}
 
 
 def of_group(group: str | None) -> Document:
-    """Members, also those that the group has cancelled."""
+    """Jobs of the group, including those that it has cancelled."""
     return {} if group is None else {"groups.group": group}
 
 
 def wanted_by(group: str | None) -> Document:
-    """What the group waits for. Who had joined before there was a way to cancel has no mark, and waits."""
+    """Jobs that the group waits for. A group that joined before there was a way to cancel has no mark, and waits."""
     return {} if group is None else {"groups": {"$elemMatch": {"group": group, "cancelled": {"$ne": True}}}}
 
 
@@ -58,7 +58,7 @@ def held(lease: Lease) -> Document:
 
 
 def all_held(leases: Collection[Lease]) -> Document:
-    """The jobs whose leases are current. No two leases have the same fence, so that pairs need not be compared."""
+    """The jobs whose leases are current. No two leases have the same fence, so pairs need not be compared."""
     return {
         "_id": {"$in": [lease.job_id for lease in leases]},
         "fence": {"$in": [lease.fence for lease in leases]},
@@ -86,7 +86,7 @@ def burying() -> list[Document]:
 
 
 def counting(counted: Mapping[str, int], **also: Any) -> list[Document]:
-    """Write down what was counted, and set other fields with it."""
+    """Writes down what was counted, and sets other fields with it."""
     for name in counted:
         if not _COUNTER.fullmatch(name):
             # A dot or a dollar sign would reach into other fields.
@@ -100,13 +100,13 @@ def counting(counted: Mapping[str, int], **also: Any) -> list[Document]:
 
 
 def ending(status: Status, counted: Mapping[str, int], *, delay: float = 0.0, **also: Any) -> list[Document]:
-    """From leased to another status; when that is pending, due again after `delay` seconds."""
+    """Moves a job from leased to another status; when that is pending, it is due again after `delay` seconds."""
     finished_at = None if status == "pending" else "$$NOW"
     return counting(counted, status=status, **NO_LEASE, not_before=later(delay), finished_at=finished_at, **also)
 
 
 def joining(group: str) -> list[Document]:
-    """The group waits for the job from here on, also when it had cancelled."""
+    """The group waits for the job from here on, even if it had cancelled."""
     membership = {"group": literal(group), "counters_before": "$counters"}
     is_member = {"$in": [literal(group), "$groups.group"]}
     joined = {"$concatArrays": ["$groups", [membership]]}
@@ -114,7 +114,7 @@ def joining(group: str) -> list[Document]:
 
 
 def leaving(group: str, **also: Any) -> list[Document]:
-    """The group waits for the job no more; it stays a member, so that what it did can still be told."""
+    """The group no longer waits for the job; it stays a member, so that what it did can still be reported."""
     return [{"$set": {"groups": _marking(group, cancelled=True), **also}}]
 
 
@@ -147,7 +147,7 @@ def new_document(job: NewJob, now: datetime, groups: Collection[str]) -> Documen
         "last_error_at": None,
         "created_at": now,
         "finished_at": None,
-        # Who waits for the job, and what it had counted when they began to; `cancelled` when they do no more.
+        # Groups that wait for the job, and what it had counted when they began to; `cancelled` when they no longer do.
         "groups": [{"group": group, "counters_before": {}} for group in groups],
     }
 
@@ -186,7 +186,7 @@ def to_job(document: Document) -> Job:
 def tallying(group: str) -> list[Document]:
     """One row for each status and counter, with their sum; the counter without a name counts the jobs themselves.
 
-    What the group cancelled and others go on with is cancelled for it.
+    Jobs that the group cancelled and others go on with count as cancelled.
     """
     mine = {"$first": {"$filter": {"input": "$groups", "cond": {"$eq": ["$$this.group", literal(group)]}}}}
     before = {"$getField": {"field": "counters_before", "input": mine}}

@@ -27,8 +27,8 @@ _DUPLICATE_KEY = 11000
 _OUT_OF_DISK_SPACE = 14031
 _REFUSALS = {13, 18}  # Unauthorized, AuthenticationFailed
 _TOO_LARGE_FOR_CACHE = 388
-# The server, or one it needs, is away, starting, stopping, or the primary no more. After a write, what was written may
-# be rolled back; after a read, the rest of the answer is not to be had.
+# The server, or one it needs, is away, starting, stopping, or no longer the primary. After a write, what was written
+# may be rolled back; after a read, the rest of the answer is lost.
 _NOT_SERVING = {
     6,  # HostUnreachable
     7,  # HostNotFound
@@ -68,7 +68,7 @@ _CONTENDED = {
 def at_the_border(
     patience: float,
 ) -> Callable[[Callable[Parameters, Awaitable[Result]]], Callable[Parameters, Coroutine[Any, Any, Result]]]:
-    """For a method that talks to MongoDB: all its commands together may take so many seconds, retries included."""
+    """For a method that talks to MongoDB: all its commands together may take `patience` seconds, retries included."""
 
     def decorate(
         method: Callable[Parameters, Awaitable[Result]],
@@ -118,7 +118,7 @@ def _for_now(error: PyMongoError, codes: set[int], said: str) -> WaypostError | 
             f"MongoDB refuses us: {said}", next_step="check user, password and rights in the store's URL"
         )
     if error.has_error_label("TransientTransactionError") or codes & _CONTENDED:
-        return StoreBusy(f"others kept changing the same: {said}")
+        return StoreBusy(f"others kept changing the same documents: {said}")
     return None
 
 
@@ -134,7 +134,7 @@ def _is_away(error: PyMongoError, codes: set[int]) -> bool:
 
 def bad_url(said: str) -> SettingError:
     return SettingError(
-        f"store: this is no usable MongoDB URL: {said}; write it like mongodb://host:27017/waypost?replicaSet=rs0",
+        f"store: this is not a usable MongoDB URL: {said}; write it like mongodb://host:27017/waypost?replicaSet=rs0",
         parameter="store",
     )
 

@@ -93,7 +93,7 @@ class MongoImportStore:
         return to_us(await self._database.now()) - round(older_than * 1_000_000)
 
     async def _forget(self, collection: AsyncCollection[Document], old: Document, limit: int) -> int:
-        """The same condition again where it is deleted: somebody may have had it since we looked."""
+        """Repeats the condition where it deletes: a document may have been seen again since we looked."""
         [(field, _)] = old.items()
         found = collection.find(old, {"_id": 1}, sort=[(field, ASCENDING)], limit=limit, hint=BY_AGE)
         ids = [each["_id"] async for each in found]

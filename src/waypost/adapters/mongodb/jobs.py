@@ -54,7 +54,7 @@ class MongoJobStore:
         self._claims = Claims(database)
 
     async def enqueue(self, jobs: Sequence[NewJob], *, group: str | None = None) -> int:
-        """A job and its group's wish for it are one atomic step; so are a thousand jobs, but not more.
+        """Adds a job and its group's wish for it in one atomic step; a thousand jobs too, but not more.
 
         When it fails half way, enqueueing the same jobs again adds the rest.
         """
@@ -65,7 +65,7 @@ class MongoJobStore:
     @at_the_border(_LONG)
     async def cancel(self, group: str) -> int:
         """Atomic for each job, whose document also knows who wants it; a transaction that touches it too waits or
-        starts again. Over again until nothing is left, because others may leave a job, or cut it into parts, meanwhile.
+        starts again. Repeated until nothing is left, because others may leave a job, or cut it into parts, meanwhile.
         """
         unfinished, others = cancellable(group), wanted_by_others(group)
         alone = {"$and": [unfinished, {"groups": {"$not": others}}]}
@@ -90,7 +90,7 @@ class MongoJobStore:
         return await self._renew_free(list(leases), lease)
 
     async def _renew_free(self, leases: Sequence[Lease], lease: float) -> Renewed:
-        """Without those that are taken, because a page of the job is being committed: others do not wait for that."""
+        """Renews all but those that are taken, because a page of the job is being committed: others do not wait."""
         try:
             return Renewed(await self._renew(leases, lease))
         except Taken:
@@ -101,7 +101,7 @@ class MongoJobStore:
         return Renewed(one.kept | other.kept, one.busy | other.busy)
 
     async def _renew(self, leases: Sequence[Lease], lease: float) -> set[str]:
-        """Those that are current, or Taken."""
+        """Returns ids of those that are current, or raises Taken."""
         current = all_held(leases)
 
         async def work(session: AsyncClientSession) -> set[str]:
@@ -130,7 +130,7 @@ class MongoJobStore:
             if ended.matched_count == len(ids):
                 return ids
         except ConnectionFailure:
-            # The driver does not retry updates of many; but what is done is leased no more, so it is not done twice.
+            # The driver does not retry updates of many; but what is done is no longer leased, so it is not done twice.
             await self._jobs.bulk_write(acks, ordered=False)
         ours = {"_id": {"$in": list(ids)}, "ended_by": mark}
         return {job["_id"] async for job in self._jobs.find(ours, {"_id": 1}, hint="_id_")}
@@ -198,13 +198,13 @@ class MongoJobStore:
 
     @at_the_border(_LONG)
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
-        # A key that is enqueued anew has no fence to compare with: blocks reserved before now must not be used for it.
+        # A key that is enqueued again has no fence to compare with: blocks reserved before now must not be used for it.
         await self._database.counters.update_one({"_id": "fence"}, [{"$set": {"floor": "$last"}}])
         before = await self._database.now() - timedelta(seconds=older_than)
         return sum([await self._prune(status, before) for status in statuses])
 
     async def _prune(self, status: Status, before: datetime) -> int:
-        """In bites: none of them takes long."""
+        """Prunes in bites, none of which takes long."""
         pruned, old = 0, {"status": status, "finished_at": {"$lt": before}}
         while True:
             found = self._jobs.find(old, {"_id": 1}, sort=[("finished_at", 1)], limit=_AT_ONCE, hint=ENDED)
@@ -250,7 +250,7 @@ class MongoJobStore:
     async def change(
         self, lease: Lease, update: Sequence[Document], session: AsyncClientSession | None = None
     ) -> Document:
-        """The fenced write that every change of a leased job is. Returns the job as it is then, or raises LeaseLost."""
+        """Makes a fenced write, as every change of a leased job is. Returns the job after it, or raises LeaseLost."""
         changed = await self._jobs.find_one_and_update(
             held(lease), update, _TOLD, return_document=ReturnDocument.AFTER, hint="_id_", session=session
         )
@@ -290,7 +290,7 @@ def _said(failure: Failure) -> Document:
 
 
 def _acknowledgements(done: Sequence[Done], mark: str) -> list[UpdateMany]:
-    """One update for all that counted the same: several times as fast as one for each."""
+    """Makes one update for all jobs that counted the same: several times as fast as one for each."""
     alike: dict[frozenset[tuple[str, int]], list[Lease]] = defaultdict(list)
     for ack in done:
         alike[frozenset(ack.counted.items())].append(ack.lease)

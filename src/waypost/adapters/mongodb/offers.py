@@ -9,7 +9,7 @@ from waypost.adapters.mongodb.documents import DUE, EXPIRED, Document, later, li
 
 @dataclass(frozen=True)
 class Offer:
-    """The fences are those from `first` on, in the order of the ids; so what was leased tells who leased it."""
+    """The fences are those from `first` on, in the order of the ids; so a leased job's fence tells who leased it."""
 
     ids: Sequence[str]
     first: int
@@ -19,10 +19,10 @@ class Offer:
 
     @property
     def free(self) -> Document:
-        """Those of the jobs that may be leased right now.
+        """The jobs of the offer that may be leased at the moment.
 
-        Somebody who took newer fences than ours may have had the job and given it back since we looked; with ours it
-        would go backwards.
+        A claimer with newer fences than ours may have had the job and given it back since we looked; with ours, its
+        fence would go backwards.
         """
         return {
             "_id": {"$in": list(self.ids)},
@@ -32,7 +32,7 @@ class Offer:
 
     @property
     def ours(self) -> Document:
-        """Those of them that were leased by this offer."""
+        """The jobs that were leased by this offer."""
         return {
             "_id": {"$in": list(self.ids)},
             "status": "leased",

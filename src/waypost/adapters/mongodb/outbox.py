@@ -38,7 +38,7 @@ class MongoOutbox:
 
     @at_the_border(_QUICK)
     async def forget_older(self, *, older_than: float, limit: int) -> int:
-        """Only the first are looked at, for their ids sort by time."""
+        """Only the first are looked at, because their ids sort by time."""
         before = to_us(await self._database.now()) - round(older_than * 1_000_000)
         found = self._outbox.find({}, {"occurred_at": 1}, sort=[("_id", 1)], limit=limit, hint="_id_")
         ids = [each["_id"] async for each in found if each["occurred_at"] < before]

@@ -30,7 +30,7 @@ from waypost.importing.passes import (
 )
 from waypost.importing.refusals import MassDelete, Others, import_of, mass_delete
 
-# Behind all ids.
+# Sorts after all ids.
 _LAST = "\U0010ffff"
 
 _Versions = list[tuple[str, int]]
@@ -54,7 +54,7 @@ class MongoPageEnding:
         self.refused: MassDelete | None = None
 
     async def go_on(self, state: Pass) -> Pass:
-        """As far as there is room for in one commit, unless it is refused."""
+        """Takes steps as long as there is room in one commit, unless it is refused."""
         room = self._writing.room
         while not self.refused and (step := next_step(state, room)):
             did = await self._do(step)
@@ -63,20 +63,20 @@ class MongoPageEnding:
         return state
 
     async def strike(self, seen: list[str], requested_at: int) -> None:
-        """What the page has is not gone, whoever missed it before."""
+        """Drops candidates that the page has: they are not gone, whichever shard missed them."""
         if seen:
             struck = {"external_id": {"$in": seen}, "requested_at": {"$lte": requested_at}}
             await self._candidates.delete_many(struck, hint=BY_PLACE, session=self._session)
 
     async def gather(self, gap: Gap, seen: list[str]) -> Gap | None:
-        """What we hold of the gap, and a page lacks, becomes a candidate; returns what is left of the gap."""
+        """Makes candidates of places that we hold in the gap and a page lacks; returns what is left of the gap."""
         did = await self._sweep(gap, frozenset(seen), self._writing.room)
         if did.rows < self._writing.room:
             return None
         return msgspec.structs.replace(gap, number=did.number, external_id=did.external_id)
 
     async def mark(self, name: str, positions: Mapping[str, int]) -> dict[str, int]:
-        """Returns those that the pass has seen before, and where."""
+        """Marks what the pass sees; returns those that it has seen before, and where."""
         before = await self._marked(name, list(positions))
         again = {each: before[each] for each in before if before[each] > 0 or positions[each] < 0}
         fresh = [
@@ -121,7 +121,7 @@ class MongoPageEnding:
         return did
 
     async def _sweep(self, gap: Gap, seen: frozenset[str] | str, limit: int) -> Did:
-        """Those that were seen are named, or marked under a name."""
+        """`seen` has the ids that were seen, or the name of their marks."""
         extent = self._writing.extent
         until = {} if gap.end is None else {"$lt": gap.end}
         here = {"live": True, "source": extent.source, "area": extent.area}
@@ -155,7 +155,7 @@ class MongoPageEnding:
         return {mark["_id"][len(name) + 1 :]: mark["position"] async for mark in found}
 
     async def _remember(self, lacking: list[str], requested_at: int) -> None:
-        """Those that no later request has seen are candidates; those that were before have their time already."""
+        """Makes candidates of those that no later request has seen; those that already are keep their time."""
         if not lacking:
             return
         old = {"_id": {"$in": lacking}, "live": True, "requested_at": {"$lte": requested_at}}
@@ -173,7 +173,7 @@ class MongoPageEnding:
             await self._candidates.insert_many(fresh, ordered=False, session=self._session)
 
     async def _next_candidates(self, after: str, limit: int) -> dict[str, int]:
-        """With the times at which they were missed first."""
+        """Returns the next candidates, with the times at which they were first missed."""
         found = self._candidates.find(
             {"shard": self._shard, "external_id": {"$gt": after}},
             {"_id": 0, "external_id": 1, "requested_at": 1},
@@ -197,7 +197,7 @@ class MongoPageEnding:
             await self._candidates.update_many(mine, kept, hint=BY_SHARD, session=self._session)
 
     async def _going(self, missed: Mapping[str, int]) -> dict[str, int]:
-        """Those that would be removed, with the versions that they have."""
+        """Returns those that would be removed, with their versions."""
         extent = self._writing.extent
         here = {"_id": {"$in": list(missed)}, "live": True, "source": extent.source, "area": extent.area}
         seen = {"requested_at": 1, "version": 1}
@@ -212,7 +212,7 @@ class MongoPageEnding:
             together[missed[external_id]].append(external_id)
         for removed_at, ids in together.items():
             tombstone = {"live": False, "removed_at": removed_at, "changed_at": self._now}
-            # Nobody reads what a tombstone was; and all that a transaction writes must fit in the server's memory.
+            # What a tombstone was is never read; and all that a transaction writes must fit in the server's memory.
             removal = {"$set": tombstone, "$unset": {"place": "", "record": ""}, "$inc": {"version": 1}}
             await self._places.update_many({"_id": {"$in": ids}}, removal, hint="_id_", session=self._session)
         self.removed += [(external_id, version + 1) for external_id, version in going.items()]
@@ -253,7 +253,7 @@ class MongoPageEnding:
         return refused
 
     async def _others(self, name: str) -> Others:
-        """Whoever judges another shard of the import meanwhile is in conflict with us, and looks again."""
+        """A worker that judges another shard of the import meanwhile is in conflict with us, and looks again."""
         lock = {"_id": f"import {name}"}
         await self._removals.update_one(
             lock, {"$inc": {"judged": 1}, "$set": {"judged_at": self._now}}, upsert=True, session=self._session

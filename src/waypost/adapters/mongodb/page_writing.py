@@ -1,7 +1,7 @@
 """What a page changes on MongoDB, inside the transaction that commits it.
 
-Everything is read from the transaction's snapshot. Whatever somebody else has changed since then, and we change too,
-is a conflict: the transaction starts again, and sees what they did.
+Everything is read from the transaction's snapshot. Whatever another process has changed since then, and we change too,
+is a conflict: the transaction starts again, and sees that change.
 """
 
 import re
@@ -34,7 +34,7 @@ _Versions = list[tuple[str, int]]
 
 
 class Busy(NamedTuple):
-    """Where to look for shards that somebody works on: documents like this, with the shard's key in this field."""
+    """Where to look for shards in work: documents that match `like`, with the shard's key in the field `key`."""
 
     collection: AsyncCollection[Document]
     like: Document
@@ -159,7 +159,7 @@ class MongoPageWriting:
         return {place["_id"]: place async for place in found}
 
     def _is_news(self, row: PlaceRow, before: Document) -> bool:
-        """What a later request brought stands, however late this page comes."""
+        """Whether to write a row. What a later request brought stays, however late this page comes."""
         if before["requested_at"] > self._requested_at:
             return False
         if before["removed_at"] is None:
@@ -186,7 +186,7 @@ class MongoPageWriting:
         }
 
     async def _touch(self, same: list[Document]) -> None:
-        """Only while somebody else may bring an older state of them; otherwise what is unchanged writes nothing."""
+        """Notes that places were seen, if others may bring an older state; otherwise unchanged places write nothing."""
         older = [
             place["_id"] for place in same if place["removed_at"] is None and place["requested_at"] < self._requested_at
         ]
@@ -217,7 +217,7 @@ class MongoPageWriting:
         await self._database.rejects.bulk_write(writes, ordered=False, session=self._session)
 
     async def _tell(self, added: _Versions, changed: _Versions) -> PlacesChanged:
-        """One event for all that the commit changes."""
+        """Writes one event for all that the commit changes."""
         changes = PlacesChanged(
             self._writing.extent.source,
             self._shard,

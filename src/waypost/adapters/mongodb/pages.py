@@ -79,9 +79,9 @@ class MongoPageStore:
         return await self._database.transaction(work)
 
     async def _hold(self, session: AsyncClientSession, lease: Lease, cursor: str | None, writing: Writing) -> datetime:
-        """The job is ours until the transaction ends: a claim waits for it, and one that came before is a conflict.
+        """Holds the job until the transaction ends: a claim waits for that, and one that came before is a conflict.
 
-        An update that changes nothing is no write and holds nothing, so that pages are counted.
+        An update that changes nothing is not a write and holds nothing; that is why pages are counted.
         """
         pages = {"$add": [{"$ifNull": ["$pages", 0]}, 1]}
         update = counting(writing.counted, cursor=literal(cursor), attempts=0, failures=0, pages=pages)
@@ -112,7 +112,7 @@ class MongoApartPageStore:
     async def begin(self, lease: Lease) -> Lease | None:
         shard = await self._raise_fence(lease)
         if shard["parts"]:
-            # Whoever split it may have been killed before the job store knew.
+            # The worker that split it may have been killed before the job store knew.
             await self._jobs.split(lease, shard["parts"], counted={})
         return None if shard["done"] else msgspec.structs.replace(lease, cursor=shard["cursor"])
 
@@ -158,9 +158,9 @@ class MongoApartPageStore:
         return await self._hold(lease)
 
     async def _hold(self, lease: Lease, session: AsyncClientSession | None = None) -> Document:
-        """Whoever comes with an older fence than the shard has seen changes nothing.
+        """A worker with an older fence than the shard has seen changes nothing.
 
-        An update that changes nothing is no write and holds nothing, so that writes are counted.
+        An update that changes nothing is not a write and holds nothing; that is why writes are counted.
         """
         shard = await self._shards.find_one_and_update(
             {"_id": lease.shard},

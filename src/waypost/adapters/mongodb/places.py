@@ -48,7 +48,7 @@ class MongoPlaceStore:
             yield [Kept(_place.decode(each["place"]), each["record"]) for each in found]
 
     async def _batches(self, limit: int, fields: Document) -> AsyncIterator[list[Document]]:
-        # A query a batch, and no cursor: the server forgets one that is not asked for ten minutes.
+        # One query per batch, and no cursor: the server forgets one that is not used for ten minutes.
         after = ""
         while found := await self._next(after, limit, fields):
             after = found[-1]["_id"]

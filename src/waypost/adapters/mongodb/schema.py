@@ -17,8 +17,8 @@ _DUE_ORDER = [("priority", DESCENDING), ("not_before", ASCENDING), ("_id", ASCEN
 # Finished jobs are in none of the indexes that claiming reads, so that it costs the same however many there are.
 _JOBS = [
     IndexModel("shard", name="shard", unique=True),
-    # The status is the same in all of it, but begins it: without an equality in front, the planner would not skip what
-    # is not yet due, and a crowd of jobs that wait for another try would hide those of lower priority.
+    # The status is the same in the whole index, but comes first: without an equality in front, the planner would not
+    # skip what is not yet due, and a crowd of jobs that wait for another try would hide those of lower priority.
     IndexModel([("status", ASCENDING), *_DUE_ORDER], name=PENDING, partialFilterExpression={"status": "pending"}),
     IndexModel(
         [("groups.group", ASCENDING), *_DUE_ORDER],
@@ -35,8 +35,8 @@ _JOBS = [
 ]
 _PLACES = [
     IndexModel("id", name="id", unique=True),
-    # The flag is the same in all of it, but with it the index alone can count. With the id, places of one number can be
-    # gone through in bounded steps.
+    # The flag is the same in the whole index, but with it the index alone can count. With the id, places of one number
+    # can be gone through in bounded steps.
     IndexModel(
         [("live", ASCENDING), ("source", ASCENDING), ("area", ASCENDING), ("number", ASCENDING), ("_id", ASCENDING)],
         name=LIVE,
@@ -67,9 +67,9 @@ _ANOTHER = "name another database in the store's URL"
 
 
 async def migrate(database: AsyncDatabase[dict[str, Any]]) -> list[str]:
-    """Bring the schema up to date; safe when many processes do it at once, and after one that died half way.
+    """Brings the schema up to date; safe when many processes do it at once, and after one that died half way.
 
-    Returns the names of what was missing. All of it is made again, which changes nothing that is there.
+    Returns the names of what was missing. Everything is made again, which changes nothing that is there.
     """
     version = await recorded_version(database)
     if version >= VERSION:
@@ -80,20 +80,20 @@ async def migrate(database: AsyncDatabase[dict[str, Any]]) -> list[str]:
     await database.candidates.create_indexes(_CANDIDATES)
     await database.rejects.create_indexes(_REJECTS)
     await database.shards.create_indexes(_SHARDS)
-    # Transactions should find it made; an index on the id, which every collection has, makes it and nothing else.
+    # Transactions should find the collection there; an index on the id, which each has anyway, makes only that.
     await database.outbox.create_indexes([IndexModel("_id")])
     await database.answers.create_indexes(_ANSWERS)
     await database.passes.create_indexes([IndexModel("_id")])
     await database.marks.create_indexes([IndexModel("_id")])
     await database.removals.create_indexes(_REMOVALS)
-    # Last, so that nobody takes a half-made schema for a whole one; and never down again.
+    # Last, so that a half-made schema is not taken for a whole one; and the version never goes down.
     newest = {"version": VERSION, "oldest_code": OLDEST_CODE}
     await database.schema.update_one({"_id": "schema"}, {"$max": newest, "$set": {"first": NAMES[0]}}, upsert=True)
     return list(NAMES[version:])
 
 
 async def refuse_foreign(database: AsyncDatabase[dict[str, Any]]) -> None:
-    """A schema that only newer code may touch, or one from before the first was settled."""
+    """Refuses a schema that only newer code may touch, or one from before the first was settled."""
     found = await _recorded(database)
     oldest_code = found.get("oldest_code", 0)
     if oldest_code > VERSION:

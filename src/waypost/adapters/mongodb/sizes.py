@@ -1,4 +1,4 @@
-"""What fits into a document. A provider's record that does not is a record that cannot be kept, and is rejected."""
+"""What fits into a document. A provider's record that does not fit cannot be kept, and is rejected."""
 
 import msgspec
 
@@ -6,14 +6,14 @@ from waypost.importing.source import Fetched, Page, Reject
 
 # A document may have 16 MiB, names and all.
 _MOST_BYTES = 16 * 1024 * 1024 - 64 * 1024
-# No record this small makes a place that does not fit: at worst six bytes stand for one of its own.
+# No record this small makes a place that does not fit: at worst, six bytes stand for one byte of the record.
 _SURELY_FITS = 1024 * 1024
 # What is kept of a record that was rejected for its size.
 _HEAD_BYTES = 1024 * 1024
 
 
 def refuse_large_records(page: Page) -> Page:
-    """The page with those in its rejects that do not fit; what we have of such a place already stays as it is."""
+    """Returns the page with records that do not fit among its rejects; what we already have of such a place stays."""
     large = [fetched for fetched in page.fetched if not _fits(fetched)]
     if not large and all(len(reject.record) <= _MOST_BYTES for reject in page.rejects):
         return page

@@ -11,7 +11,7 @@ _TARGET = "target_session_attrs"
 
 @dataclass(frozen=True)
 class Host:
-    """None where the URL says nothing: the driver looks in PGHOST and PGPORT, and then where everybody does."""
+    """None where the URL says nothing: the driver looks in PGHOST and PGPORT, and then uses the defaults."""
 
     name: str | None
     port: int | None
@@ -50,14 +50,14 @@ def read_address(url: str) -> tuple[PostgresAddress, dict[str, str]]:
         ports = given.split(",")
     hosts = _pair(names, ports)
     if len(hosts) > 1:
-        # Whatever we do, we also write: of several, the primary is meant.
+        # Whatever we do, we also write: of several hosts, the primary is meant.
         parameters.setdefault(_TARGET, "read-write")
     secret = user.replace("@", "%40") + at
     return PostgresAddress(hosts, database, f"{scheme}://{secret}/{database}"), parameters
 
 
 def with_parameters(address: PostgresAddress, parameters: dict[str, str]) -> str:
-    """The URL for the driver, which is told the host apart."""
+    """The URL for the driver, which is given the host separately."""
     return f"{address.dsn}?{urlencode(parameters)}" if parameters else address.dsn
 
 

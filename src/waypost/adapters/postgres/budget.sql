@@ -3,7 +3,7 @@ insert into budget_records (name)
 select unnest($1::text[])
 on conflict do nothing;
 
--- lock: the records in order, and the time once all of them are ours; somebody who stops now is soon thrown out
+-- lock: the records in order, and the time once all of them are ours; a process that stops now is soon thrown out
 with locked as materialized (
   select name, record, set_config('idle_in_transaction_session_timeout', '2s', true)
   from budget_records
@@ -18,6 +18,6 @@ update budget_records set record = kept.record
 from unnest($1::text[], $2::bytea[]) as kept (name, record)
 where budget_records.name = kept.name;
 
--- read: without waiting for anybody
+-- read: the records, without waiting for a lock
 select name, record, extract(epoch from clock_timestamp()) * 1000000 as now
 from unnest($1::text[]) as wanted (name) left join budget_records using (name);

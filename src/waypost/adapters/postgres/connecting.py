@@ -6,7 +6,7 @@ import asyncpg
 
 from waypost.adapters.postgres.address import Host
 
-# After these the next host is tried; a wrong password is no better elsewhere.
+# After these errors the next host is tried; a wrong password is wrong everywhere.
 _NEXT = (
     OSError,
     asyncpg.CannotConnectNowError,
@@ -16,7 +16,7 @@ _NEXT = (
 
 
 class PostgresConnector:
-    """Tries one host after the other, each with a share of the time: one that swallows all it is sent costs no more.
+    """Tries one host after the other, each with a share of the time: one that never answers costs no more.
 
     The driver does so too, but with one time-out for all of them.
     """
@@ -28,7 +28,7 @@ class PostgresConnector:
         self._options = options
 
     async def connect(self, *_pool_arguments: object, **pool_options: Any) -> Any:
-        """For a pool, or for one who calls it without arguments."""
+        """Connects, for a pool or for a caller without arguments."""
         trouble: Exception | None = None
         for host in list(self._hosts):
             try:
@@ -46,6 +46,6 @@ class PostgresConnector:
         return await asyncpg.connect(self._dsn, host=host.name, port=host.port, timeout=self._seconds, **options)
 
     def _prefer(self, host: Host) -> None:
-        """The one that fitted last is asked first, so that a host that is gone does not hold up each connection."""
+        """Puts the host that fitted last first, so that a host that is gone does not hold up each connection."""
         self._hosts.remove(host)
         self._hosts.insert(0, host)

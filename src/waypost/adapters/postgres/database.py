@@ -50,9 +50,9 @@ class PostgresDatabase:
 
     @classmethod
     async def open(cls, url: str, *, migrating: bool, pool_size: int = 4) -> Self:
-        """Connected, with a schema that fits: brought up to date when `migrating`, and refused otherwise.
+        """Connects to a schema that fits: an older one is brought up to date when `migrating`, and refused otherwise.
 
-        The URL is PostgreSQL's own, also with several hosts. With `statement_cache_size=0` in its query it may lead
+        The URL is PostgreSQL's own, and may name several hosts. With `statement_cache_size=0` in its query it may lead
         to a pooler that shares connections between transactions, such as PgBouncer; there notifications do not
         arrive, and we poll.
         """
@@ -65,7 +65,7 @@ class PostgresDatabase:
         return database
 
     async def run(self, work: Callable[[Any], Awaitable[Result]]) -> Result:
-        """Connects, if need be."""
+        """Runs `work` on a connection; opens the pool first, if need be."""
         async with self._bordered():
             with _misspelt():
                 await self._pool
@@ -80,7 +80,7 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Any]:
-        """A connection with a transaction around it; all of it is kept, or nothing."""
+        """Yields a connection inside a transaction, which is kept as a whole or not at all."""
         acquired = self._pool.acquire(timeout=_CONNECT_SECONDS)
         async with self._bordered(), acquired as connection, connection.transaction():
             yield connection
@@ -109,13 +109,13 @@ class PostgresDatabase:
             try:
                 yield
             except asyncpg.ReadOnlySQLTransactionError:
-                # It is the primary no more, and none of the open connections leads to the one that is.
+                # It is no longer the primary, and none of the open connections leads to the new one.
                 await self._pool.expire_connections()
                 raise
 
 
 async def run_once(url: str, work: Callable[[Any], Awaitable[Result]]) -> Result:
-    """On a connection that is opened for this alone, whatever the schema is: for who looks into it or changes it."""
+    """Runs `work` on a connection of its own, whatever the schema: for callers that inspect or change it."""
     database = PostgresDatabase(url, pool_size=1)
     try:
         return await database.run(work)
@@ -130,7 +130,7 @@ def _misspelt() -> Iterator[None]:
         yield
     except ValueError:
         raise SettingError(
-            "this is not the URL of a PostgreSQL, or has an option that there is not;"
+            "this is not the URL of a PostgreSQL, or has an unknown option;"
             " write it like postgresql://user:password@host:5432/database",
             next_step="see WAYPOST_STORE and WAYPOST_JOBS: waypost config show",
         ) from None
@@ -144,7 +144,7 @@ def _driver_options(cache: int) -> dict[str, Any]:
     options: dict[str, Any] = {_STATEMENT_CACHE: cache, "command_timeout": _COMMAND_SECONDS}
     if cache:
         # Compiling a statement takes longer than running any of ours. Each of ours has an index to go by; but a plan
-        # that was made while a table was empty reads and sorts all of it, until somebody analyses the table.
+        # that was made while a table was empty reads and sorts all of it, until the table is analysed.
         # (A pooler refuses a connection that sets anything.)
         options["server_settings"] = {"jit": "off", "enable_seqscan": "off", "enable_sort": "off"}
     return options

@@ -10,6 +10,6 @@ insert into facts (name, value) values ($1, $2)
 on conflict (name) do nothing
 returning name;
 
--- replace: a fact that still is what somebody saw
+-- replace: a fact that is still what the caller saw
 update facts set value = $3 where name = $1 and value = $2
 returning name;

@@ -10,7 +10,7 @@ select * from imports order by id desc limit $1;
 -- rejects: records of these shards that could not be understood
 select shard, external_id, reason from rejects where shard = any($1::text[]) order by shard, record_hash limit $2;
 
--- Below, what somebody is just writing is passed over: it is not old then.
+-- Below, rows that are being written are passed over: they are not old.
 
 -- forget_rejects: some that were last seen long ago
 with old as materialized (
@@ -42,10 +42,10 @@ forgotten as (
 )
 select count(*) as forgotten from forgotten;
 
--- shards_after: the next few, and which of them nobody has worked on for long
+-- shards_after: the next few, and which of them no worker has touched for long
 select shard, seen_at < now() - make_interval(secs => $2) as old from shards where shard > $1 order by shard limit $3;
 
--- forget_shards: unless somebody has begun with them again, or has the highest fence
+-- forget_shards: unless a worker has begun with them again, or they have the highest fence
 with old as materialized (
   select shard from shards
   where shard = any($1::text[]) and seen_at < now() - make_interval(secs => $2)

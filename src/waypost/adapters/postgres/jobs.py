@@ -24,7 +24,7 @@ _POLL_SECONDS = 0.25
 _BACKLOG_SECONDS = 1.0
 # For statements that may touch every job there is.
 _BULK_SECONDS = 120.0
-# Jobs that are forgotten at once: few enough that nobody waits.
+# How many jobs are forgotten at once: few enough that nobody waits.
 _BITE = 500
 # Jobs that are cancelled in one transaction, and where to begin.
 _AT_ONCE = 1000
@@ -53,7 +53,7 @@ class PostgresJobStore:
                     return added
                 [again] = await self._database.fetch(SQL["add_again"], shards, timeout=_BULK_SECONDS)
                 added += int(again["added"])
-                # One that was cancelled may have been pruned before it could be wanted again; then it is added anew.
+                # One that was cancelled may have been pruned before it could be wanted again; then it is added again.
                 [row] = await self._database.fetch(SQL["count_present"], shards, timeout=_BULK_SECONDS)
                 if row["present"] == len(shards):
                     return added
@@ -68,10 +68,10 @@ class PostgresJobStore:
                     return added
 
     async def cancel(self, group: str) -> int:
-        """A thousand at a time, so that nobody has to wait for long.
+        """Cancels a thousand jobs at a time, so that nobody has to wait for long.
 
         A batch that waited for a row while it holds others could deadlock with the batch that completes them, or with
-        somebody who enqueues them. So it passes over what is locked, and each of those is waited for alone.
+        a process that enqueues them. So it passes over what is locked, and each of those is waited for alone.
         """
         cancelled, after = 0, _FIRST_ID
         while True:
@@ -97,7 +97,7 @@ class PostgresJobStore:
             if not held:
                 return [], 0
             await tx.execute(SQL["leave"], group, held)
-            # Not in the same statement as any of these: only now that they are locked does nobody begin to want them.
+            # Not in the same statement as any of these: only now that they are locked can no group begin to want them.
             return held, int(await tx.fetchval(SQL["cancel"], held))
 
     async def claim(
@@ -113,7 +113,7 @@ class PostgresJobStore:
             if len(leases) < limit:
                 await self._claim(leases, limit, *asked, only_expired=False)
         except StoreTrouble:
-            # What is leased by now would be nobody's until it expires. Whoever asks next meets the trouble again.
+            # What is leased by now would have no holder until it expires. The next claim meets the trouble again.
             if not leases:
                 raise
         if len(leases) < limit:
@@ -123,9 +123,9 @@ class PostgresJobStore:
         return leases
 
     def _expired_wait_too_long(self) -> bool:
-        """A claim comes to the expired only when there is room after the due: it has to read every lease there is.
+        """A claim comes to expired jobs only if there is room after the due ones: it has to read every lease there is.
 
-        So while there is always more to do than fits, it has to be asked for them now and then.
+        So while there is always more to do than fits, it has to be asked for expired ones now and then.
         """
         if self._full_since is None or monotonic() < self._full_since + _BACKLOG_SECONDS:
             return False
@@ -143,7 +143,7 @@ class PostgresJobStore:
         *,
         only_expired: bool,
     ) -> None:
-        """Add to the leases until there are as many as the limit, or no more."""
+        """Adds leases until there are as many as the limit, or no more jobs."""
         sql = CLAIM if group is None else CLAIM_IN_GROUP
         buried = 1
         while buried and len(leases) < limit:
@@ -243,14 +243,14 @@ class PostgresJobStore:
 
 
 async def add_parts(tx: Any, lease: Lease, shards: Sequence[str]) -> None:
-    """A pending job for each part of a job that this transaction has ended, wanted by whoever wants the whole."""
+    """Adds a pending job for each part of a job that this transaction has ended, wanted by the same groups."""
     await tx.fetch(SQL["add"], *_new([NewJob(shard) for shard in shards]))
     await tx.execute(SQL["inherit_groups"], lease.job_id, shards)
     await tx.fetch(SQL["add_again"], shards)
 
 
 def storable(text: str) -> str:
-    """Without the one character that PostgreSQL's text cannot hold; what a provider says may have it."""
+    """Replaces the one character that PostgreSQL's text cannot hold; what a provider says may have it."""
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
@@ -278,7 +278,7 @@ def acks(done: Sequence[Done]) -> tuple[Sequence[object], ...]:
 
 
 def encode(counted: Mapping[str, int]) -> str | None:
-    """None where nothing was counted: adding that up would cost more than all the rest."""
+    """Returns None if nothing was counted: adding that up would cost more than all the rest."""
     something = {name: number for name, number in counted.items() if number}
     return msgspec.json.encode(something).decode() if something else None
 

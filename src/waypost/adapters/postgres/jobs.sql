@@ -5,7 +5,7 @@
 -- `status || ''` hides that index too. Statistics from an idle moment say that nothing is leased, so that reading all
 -- of it for each of a thousand acknowledgements looks as cheap as a look-up by id.
 
--- add: a job for each shard that has none; whoever waits is told, once
+-- add: a job for each shard that has none; waiting workers are notified, once
 with wanted as materialized (
   select * from unnest($1::uuid[], $2::text[], $3::integer[], $4::float8[]) as wanted (id, shard, priority, delay)
 ),
@@ -13,7 +13,7 @@ added as (
   insert into jobs (id, shard, status, priority, not_before, created_at)
   select id, shard, 'pending', priority, now() + make_interval(secs => delay), now()
   from wanted
-  -- Two that add the same shards wait for each other in the same order, and so never for ever.
+  -- Two processes that add the same shards lock them in the same order, and so never deadlock.
   order by shard
   on conflict (shard) do nothing
   returning not_before
@@ -21,7 +21,7 @@ added as (
 select count(*) as added, case when bool_or(not_before <= now()) then pg_notify('waypost_jobs', '') end
 from added;
 
--- add_again: cancelled ones are wanted again; after `add` and after joining, so that everybody locks in the same order
+-- add_again: cancelled ones are wanted again; after `add` and after joining, so that all lock in the same order
 with cancelled as materialized (
   select id from jobs where shard = any($1::text[]) and status = 'cancelled'
   order by shard
@@ -38,10 +38,10 @@ from again;
 -- count_present: how many of these shards have a job
 select count(*) as present from jobs where shard = any($1::text[]);
 
--- join_group: the group waits for the jobs from here on, also when it had cancelled
+-- join_group: the group waits for the jobs from here on, even if it had cancelled
 with wanted as materialized (
-  -- Locked, as the reference to the job alone would not do for a group that is there already: whoever cancels the job
-  -- comes before us, and it is made pending by our next statement; or after us, and sees that we want it.
+  -- Locked, because the reference to the job alone would not do for a group that is there already: a process that
+  -- cancels the job comes before us, and our next statement makes it pending; or after us, and sees that we want it.
   select id, counters from jobs where shard = any($2::text[])
   order by id
   for key share
@@ -51,7 +51,7 @@ select $1, id, counters from wanted
 order by id
 on conflict (group_id, job_id) do update set cancelled = false where job_groups.cancelled;
 
--- inherit_groups: the parts of a job are wanted by whoever wants the whole
+-- inherit_groups: the parts of a job are wanted by the groups that want the whole
 with parts as materialized (
   select id, counters from jobs where shard = any($2::text[])
   order by id
@@ -64,7 +64,7 @@ where wanting.job_id = $1 and not wanting.cancelled
 order by wanting.group_id, parts.id
 on conflict (group_id, job_id) do update set cancelled = false where job_groups.cancelled;
 
--- hold_waited_for: some unfinished jobs that the group waits for, from an id on, except those that somebody is changing
+-- hold_waited_for: some unfinished jobs that the group waits for, from an id on, except those that are being changed
 select waiting.job_id as id
 from job_groups waiting
 -- The limit makes it a look-up for each; without it the planner may rather read all jobs there are.
@@ -90,15 +90,15 @@ where waiting.group_id = $1 and not waiting.cancelled
 order by waiting.job_id
 limit 1;
 
--- await: whoever is changing the job, or how the group wants it
+-- await: the end of any change to the job, or to the group's wish for it
 select from job_groups waiting join jobs on jobs.id = waiting.job_id
 where waiting.group_id = $1 and waiting.job_id = $2
 for update;
 
--- leave: the group waits for these jobs no more
+-- leave: the group no longer waits for these jobs
 update job_groups set cancelled = true where group_id = $1 and job_id = any((select $2::uuid[])::uuid[]);
 
--- cancel: those of these jobs that nobody waits for
+-- cancel: those of these jobs that no group waits for
 with cancelled as (
   update jobs
   set status = 'cancelled', lease_owner = null, lease_until = null, finished_at = now()
@@ -167,10 +167,10 @@ leased as (
   returning jobs.id, jobs.shard, jobs.fence, jobs.attempts, jobs.cursor, jobs.failures
 )
 select * from leased
--- Those that were buried took the place of others.
+-- Buried jobs took the place of others.
 union all select id, null, null, null, null, null from buried;
 
--- renew: extend the leases that are still current, except those that somebody is just changing
+-- renew: extend the leases that are still current, except those that are being changed
 update jobs
 set lease_until = now() + make_interval(secs => $3)
 where id = any(array(
@@ -182,7 +182,7 @@ where id = any(array(
 ))
 returning id;
 
--- current: of these leases, those that are
+-- current: those of these leases that are current
 select jobs.id
 from unnest((select $1::uuid[]), (select $2::bigint[])) as held (id, fence)
 join jobs on jobs.id = held.id and jobs.fence = held.fence
@@ -203,7 +203,7 @@ from unnest((select $1::uuid[]), (select $2::bigint[]), (select $3::jsonb[])) as
 where jobs.id = ack.id and jobs.fence = ack.fence and jobs.status || '' = 'leased'
 returning jobs.id;
 
--- fail: leased to pending after so many seconds, or to dead when that is null
+-- fail: leased to pending after a number of seconds, or to dead when that is null
 with failed as (
   update jobs
   set status = case when $5::float8 is null then 'dead' else 'pending' end,
@@ -217,7 +217,7 @@ with failed as (
 )
 select id, case when $5::float8 <= 0 then pg_notify('waypost_jobs', '') end from failed;
 
--- release: leased to pending after so many seconds; a job that was given back has not failed, but may wait for something
+-- release: leased to pending after a delay; a job that was given back has not failed, but may wait for something
 with released as (
   update jobs
   set status = 'pending', lease_owner = null, lease_until = null,
@@ -246,11 +246,11 @@ released as (
 )
 select count(*) + (select count(*) from buried) as released, case when count(*) > 0 then pg_notify('waypost_jobs', '') end from released;
 
--- raise_alone: two that raise fences at once, to different heights, would put them back
+-- raise_alone: two processes that raise fences at once, to different heights, would put them back
 select pg_advisory_xact_lock(hashtext('waypost_fences'));
 
--- raise_fences: at least to where another store has seen them; a short way by drawing them, because a claim that draws
--- some between the look and the leap would see them given again
+-- raise_fences: at least to where another store has seen them; a short way by drawing them, because those that a claim
+-- draws between the look and the leap would be given again
 select case
   when $1 - last_value > 100000 then setval('fences', $1)
   else (select max(nextval('fences')) from generate_series(last_value, $1))
@@ -298,8 +298,8 @@ limit $4;
 -- count: jobs by status
 select status, count(*) as jobs from jobs group by status;
 
--- tally: where the jobs of a group stand, and what was counted on them since it began; what it cancelled and others go
--- on with is cancelled for it
+-- tally: where the jobs of a group stand, and what was counted on them since it began; jobs that it cancelled and
+-- others go on with count as cancelled
 with members as materialized (
   select case when cancelled and status in ('pending', 'leased') then 'cancelled' else status end as status,
          counters, counters_before

@@ -1,7 +1,7 @@
 -- add: a new key
 insert into keys (id, name, scopes, digest, created_at, revoked_at) values ($1, $2, $3, $4, $5, $6);
 
--- list: all there are and were; few, so that sorting them is nothing
+-- list: all keys, including revoked ones; few enough that sorting them costs nothing
 select * from keys order by created_at, id;
 
 -- find: a key by its id

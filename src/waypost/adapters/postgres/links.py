@@ -33,7 +33,7 @@ from waypost.sharing.phrases.matching import fold_phrase
 
 SQL = load_queries(__package__, "links.sql")
 
-# "links" in ASCII: what everybody who adds many of them agrees to lock.
+# "links" in ASCII: the lock that every process takes to add many of them.
 _TURN = int.from_bytes(b"links")
 # Ten thousand links take a second or two, and others may be first.
 _PATIENCE = 60.0
@@ -41,7 +41,7 @@ _PATIENCE = 60.0
 _AT_A_TIME = 100
 _TYPES = {datetime: "timestamptz", int: "bigint", bool: "boolean"}
 _TYPE_OF = {name: sql for kind, sql in _TYPES.items() for name in columns_with(kind)}
-# What stands before the columns of links in the statement.
+# How many arguments stand before the columns of links in the statement.
 _BEFORE = 7
 _ADD = SQL["add"].format(
     columns=", ".join(COLUMNS),
@@ -148,7 +148,7 @@ def page_statement(
 def _list_statement(
     name: str, wanted: Wanted, after: Position | None, until: Position | None, count: int
 ) -> tuple[str, list[Any]]:
-    """Only what is asked for stands in it: a condition that may be empty would keep its index from being used."""
+    """Builds a statement of only what is asked for: a condition that may be empty would keep its index from use."""
     wanted, after = nearer(wanted, after)
     asked: list[tuple[str, tuple[Any, ...]]] = [
         ("tag", (wanted.tag,)),

@@ -1,7 +1,7 @@
--- take_turns: who adds many links waits for whoever else does, and so never for each other
+-- take_turns: processes that add many links do so one after the other, and so never deadlock
 select pg_advisory_xact_lock($1);
 
--- add: new links, except those whose id another has, or whose phrase reads or looks the same
+-- add: new links, except those whose id another link has, or whose phrase reads or looks the same as another's
 with brought as materialized (
   select * from unnest($1::text[], $2::uuid[], $3::text[], {arrays}) as brought (after, event_id, data, {columns})
 ),
@@ -35,7 +35,7 @@ select * from links where folded = any($1);
 -- get: a link by its id
 select * from links where id = $1;
 
--- hold: a link that nobody else changes from here on
+-- hold: a link that no other process can change from here on
 select * from links where id = $1 for no key update;
 
 -- edit: what may change of a link
@@ -65,7 +65,7 @@ order by links.created_at desc, links.id desc limit $?;
 select links.* from link_tags join links using (id) where not deleted {conditions}
 order by link_tags.created_at desc, link_tags.id desc limit $?;
 
--- horizon: where one that looks for a text stops for now
+-- horizon: where a search for a text stops for now
 select links.created_at, links.id from links where not deleted {conditions}
 order by links.created_at desc, links.id desc limit 1 offset $?;
 
@@ -73,13 +73,13 @@ order by links.created_at desc, links.id desc limit 1 offset $?;
 select link_tags.created_at, link_tags.id from link_tags join links using (id) where not deleted {conditions}
 order by link_tags.created_at desc, link_tags.id desc limit 1 offset $?;
 
--- where_until: not behind the horizon
+-- where_until: not past the horizon
 and ({list}.created_at, {list}.id) >= ($?, $?)
 
--- where_tag: that have it
+-- where_tag: with this tag
 and link_tags.tag = $?
 
--- where_after: behind where a page ended
+-- where_after: after the end of a page
 and ({list}.created_at, {list}.id) < ($?, $?)
 
 -- where_created_from: made then or later
@@ -88,25 +88,25 @@ and {list}.created_at >= $?
 -- where_created_to: made before then
 and {list}.created_at < $?
 
--- where_language: drawn in it
+-- where_language: drawn in this language
 and language = $?
 
--- where_theme: drawn from it
+-- where_theme: drawn from this theme
 and theme = $?
 
 -- where_owner: made with this key
 and owner = $?
 
--- where_text: that contain it
+-- where_text: that contain this text
 and (title ilike $? or target ilike $? or folded like $?)
 
--- to_target: the newest that may be given to its owner again
+-- to_target: the newest link that may be given to its owner again
 select * from links
 where owner = $1 and left(target, 500) = left($2, 500) and target = $2
   and not deleted and not disabled and password is null and max_visits is null and expires_at is null
 order by created_at desc, id desc limit 1;
 
--- count_up: one visit more, unless all are taken
+-- count_up: one more visit, unless all are taken
 insert into link_counters as counter (link_id, taken) select $1, 1 where $2::bigint > 0
 on conflict (link_id) do update set taken = counter.taken + 1 where counter.taken < $2
 returning taken;

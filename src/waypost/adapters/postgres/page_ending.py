@@ -40,7 +40,7 @@ class PostgresPageEnding:
         self.refused: MassDelete | None = None
 
     async def go_on(self, state: Pass) -> Pass:
-        """As far as there is room for in one commit, unless it is refused."""
+        """Takes steps as long as there is room in one commit, unless it is refused."""
         room = self._writing.room
         while not self.refused and (step := next_step(state, room)):
             did = await self._do(step)
@@ -49,7 +49,7 @@ class PostgresPageEnding:
         return state
 
     async def gather(self, gap: Gap, seen: list[str]) -> Gap | None:
-        """What we hold of the gap, and a page lacks, becomes a candidate; returns what is left of the gap."""
+        """Makes candidates of places that we hold in the gap and a page lacks; returns what is left of the gap."""
         did = await self._look_through("gather", gap, self._writing.room, seen)
         if did.rows < self._writing.room:
             return None

@@ -81,7 +81,7 @@ class PostgresPageWriting:
         return outcome
 
     async def _tell(self, added: _Versions, changed: _Versions) -> PlacesChanged:
-        """One event for all that the commit changes."""
+        """Writes one event for all that the commit changes."""
         changes = PlacesChanged(
             self._writing.extent.source,
             self._shard,
@@ -106,7 +106,7 @@ class PostgresPageWriting:
         return state.leaving(rest) if rest else state
 
     async def _mark(self, name: str, positions: dict[str, int]) -> dict[str, int]:
-        """Returns those that the pass has seen before, and where."""
+        """Marks what the pass sees; returns those that it has seen before, and where."""
         rows = await self._tx.fetch(SQL["marked"], UUID(name), list(positions))
         before = {row["external_id"]: row["position"] for row in rows}
         again = {each: before[each] for each in before if before[each] > 0 or positions[each] < 0}
@@ -115,7 +115,7 @@ class PostgresPageWriting:
         return again
 
     async def _see_again(self, still: list[str]) -> None:
-        """Places are as they were, says the provider, when we asked for them last."""
+        """Notes places that, as the provider says, are as they were when we last asked."""
         [row] = await self._tx.fetch(SQL[self._contended], *rivals(self._shard))
         ids = sorted(still)
         if row["contended"]:
@@ -146,7 +146,7 @@ class PostgresPageWriting:
             await self._tx.execute(SQL["remember"], *asked)
 
     async def _touch(self, external_ids: list[Any]) -> None:
-        """Only while somebody else may bring an older state of them; otherwise what is unchanged writes nothing."""
+        """Notes that places were seen, if others may bring an older state; otherwise unchanged places write nothing."""
         [row] = await self._tx.fetch(SQL[self._contended], *rivals(self._shard))
         if row["contended"]:
             await self._tx.execute(SQL["touch"], external_ids, self._writing.requested_at)

@@ -80,7 +80,7 @@ class PostgresApartPageStore:
         if not rows:
             raise _outdated(lease)
         if rows[0]["parts"]:
-            # Whoever split it may have been killed before the job store knew.
+            # The worker that split it may have been killed before the job store knew.
             await self._jobs.split(lease, rows[0]["parts"], counted={})
         return None if rows[0]["done"] else msgspec.structs.replace(lease, cursor=rows[0]["cursor"])
 

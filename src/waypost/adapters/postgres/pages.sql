@@ -11,7 +11,7 @@ set cursor = $3, attempts = 0, failures = 0,
 where id = $1 and fence = $2 and status = 'leased'
 returning set_config('idle_in_transaction_session_timeout', '5s', true);
 
--- hold_shard: whoever comes with an older fence than the shard has seen changes nothing
+-- hold_shard: a worker with an older fence than the shard has seen changes nothing
 insert into shards (shard, fence, seen_at) values ($1, $2, now())
 on conflict (shard) do update set fence = excluded.fence, seen_at = now() where shards.fence <= excluded.fence
 returning cursor, done, parts, set_config('idle_in_transaction_session_timeout', '5s', true);
@@ -22,28 +22,28 @@ select shard, done, parts from shards where shard = any($1::text[]);
 -- move_shard: a page was written
 update shards set cursor = $2, done = $3, parts = $4 where shard = $1;
 
--- highest_fence: that any shard has seen
+-- highest_fence: the highest that any shard has seen
 select coalesce(max(fence), 0) as fence from shards;
 
--- contended: whether somebody else holds a shard that may bring the same places; few are held, and many have been
+-- contended: whether another worker holds a shard that may bring the same places; few are held, and many have been
 select exists (
   select from jobs where status = 'leased' and starts_with(shard || '', $1) and strpos(shard, $2) = 0
 ) as contended;
 
--- contended_apart: whether somebody has worked, within the hour, on an unfinished shard that may bring the same places
+-- contended_apart: whether a worker has touched, within the hour, an unfinished shard that may bring the same places
 select exists (
   select from shards
   where not done and shard >= $1 and shard < $1 || U&'\+10FFFF'
     and seen_at > now() - interval '1 hour' and strpos(shard, $2) = 0
 ) as contended;
 
--- strike: what the page has is not gone, whoever missed it before
+-- strike: candidates that the page has are not gone, whichever shard missed them
 delete from candidates where external_id = any($1::text[]) and requested_at <= $2;
 
 -- pass: how far the reading of a shard is
 select state from passes where shard = $1;
 
--- keep_pass: until the next commit
+-- keep_pass: how far the reading is, until the next commit
 insert into passes (shard, state, seen_at) values ($1, $2, now())
 on conflict (shard) do update set state = excluded.state, seen_at = excluded.seen_at;
 
@@ -57,12 +57,12 @@ cross join lateral (
   select position from marks where pass = $1 and marks.external_id = wanted.external_id limit 1
 ) as seen;
 
--- mark: what the pass sees; who was not understood before may be now
+-- mark: what the pass sees; a record that was not understood before may be now
 insert into marks (pass, external_id, position)
 select $1, external_id, position from unnest($2::text[], $3::bigint[]) as seen (external_id, position)
 on conflict (pass, external_id) do update set position = excluded.position;
 
--- gather: of some places that we hold in a range of numbers, from behind one on, those that a page lacks
+-- gather: of some places that we hold in a range of numbers, after a given one, those that a page lacks
 with held as materialized (
   select number, external_id from places
   where source = $3 and area = $4 and (number, external_id) > ($5, $6)
@@ -82,7 +82,7 @@ select number, external_id, (select count(*) from held) as rows from held
 order by number desc, external_id desc
 limit 1;
 
--- sweep: of some places that we hold in a range of numbers, from behind one on, those that a pass has not marked
+-- sweep: of some places that we hold in a range of numbers, after a given one, those that a pass has not marked
 with held as materialized (
   select number, external_id from places
   where source = $3 and area = $4 and (number, external_id) > ($5, $6)
@@ -131,9 +131,9 @@ written as (
     -- That it was missing in one area says nothing about others.
     else area <> $9 or removed_at < $7
   end
-  -- Two pages with the same places wait for each other in the same order, and so never for ever.
+  -- Two pages with the same places lock them in the same order, and so never deadlock.
   order by external_id collate "C"
-  -- Somebody else may have written it a moment ago. What a later request brought stands, however late this page comes.
+  -- Another worker may have written it a moment ago. What a later request brought stays, however late this page comes.
   on conflict (external_id) do update
   set place = excluded.place, record = excluded.record, content_hash = excluded.content_hash,
       number = excluded.number, requested_at = excluded.requested_at, changed_at = excluded.changed_at,
@@ -151,7 +151,7 @@ from written join known on known.external_id = written.external_id;
 -- Below, a limit makes it a look-up for each, and an array is taken for short: otherwise the planner may rather read
 -- all places that there are.
 
--- touch: places were seen as they are, while somebody else may bring what they were before
+-- touch: places were seen as they are, while another worker may bring what they were before
 update places set requested_at = $2
 where external_id = any(array(
   select seen.external_id
@@ -170,7 +170,7 @@ select $1, record_hash, record, reason, external_id, now()
 from unnest($2::bytea[], $3::bytea[], $4::text[], $5::text[]) as rejected (record_hash, record, reason, external_id)
 on conflict (shard, record_hash) do update set seen_at = excluded.seen_at;
 
--- next_candidates: how many there are in the next part of a shard's, where it ends, and how many would be removed
+-- next_candidates: how many the next part of a shard's candidates has, where it ends, and how many would be removed
 with part as materialized (
   select external_id, requested_at from candidates
   where shard = $1 and external_id > $4
@@ -187,14 +187,14 @@ left join lateral (
   select source, area, removed_at, requested_at from places where external_id = part.external_id limit 1
 ) as held on true;
 
--- doubt: of a shard's candidates up to one, those that the pass before has not missed are kept for the next
+-- doubt: of a shard's candidates up to one, those that the previous pass has not missed are kept for the next
 update candidates set shard = $4
 where shard = $1 and external_id > $2 and external_id <= $3
   and not exists (
     select 1 from candidates as before where before.shard = $4 and before.external_id = candidates.external_id
   );
 
--- remove: a shard's candidates up to one, unless somebody has seen them since
+-- remove: a shard's candidates up to one, unless they were seen since
 update places
 set removed_at = (select requested_at from candidates where shard = $1 and external_id = places.external_id),
     changed_at = now(), version = version + 1
@@ -211,7 +211,7 @@ where external_id = any(array(
 ))
 returning external_id, version;
 
--- forget_candidates: of a shard, up to one
+-- forget_candidates: those of a shard, up to one
 delete from candidates where shard = $1 and external_id > $2 and external_id <= $3;
 
 -- next_marks: how many there are in the next part of a pass's marks, and where it ends
@@ -221,26 +221,26 @@ from (select external_id from marks where pass = $1 and external_id > $2 order b
 -- clear: a pass's marks, up to one
 delete from marks where pass = $1 and external_id > $2 and external_id <= $3;
 
--- lock_removals: who judges a shard waits for others of the same import who do
+-- lock_removals: a worker that judges a shard waits for others that judge one of the same import
 insert into removals (import, shard, held, going, judged_at) values ($1, '', 0, 0, now())
 on conflict (import, shard) do update set judged_at = excluded.judged_at;
 
--- others: what the other shards of an import came to
+-- others: totals of the other shards of an import
 select coalesce(sum(held), 0)::bigint as held, coalesce(sum(going), 0)::bigint as going from removals
 where import = $1 and shard <> $2;
 
--- note_removals: what a shard came to
+-- note_removals: totals of a shard
 insert into removals (import, shard, held, going, judged_at) values ($1, $2, $3, $4, now())
 on conflict (import, shard) do update
 set held = excluded.held, going = excluded.going, judged_at = excluded.judged_at;
 
--- remember: an answer, by the question
+-- remember: an answer, by its question
 insert into answers (question, answer, requested_at) values ($1, $2, $3)
 on conflict (question) do update
 set answer = excluded.answer, requested_at = excluded.requested_at
 where answers.requested_at <= excluded.requested_at;
 
--- answer: to a question, unless a place in it has changed since
+-- answer: the one to a question, unless a place in it has changed since
 select answer, requested_at from answers
 where question = $1 and not exists (
   select from json_array_elements_text(answer::json -> 'external_ids') as named (external_id)
@@ -250,7 +250,7 @@ where question = $1 and not exists (
   where held.requested_at is null or held.removed_at is not null or held.requested_at > answers.requested_at
 );
 
--- unchanged_since: how many of these are there, and were brought by no later request
+-- unchanged_since: how many of these exist, and were brought by no later request
 select count(*) as unchanged
 from unnest($1::text[]) as named (external_id)
 cross join lateral (
@@ -258,7 +258,7 @@ cross join lateral (
 ) as held
 where removed_at is null and requested_at <= $2;
 
--- hold_still: nobody changes these before we have ended; in the order in which pages write them
+-- hold_still: no other process changes these before we have ended; in the order in which pages write them
 select count(*) from (
   select held.external_id
   from unnest($1::text[]) as named (external_id)

@@ -47,7 +47,7 @@ class PostgresPlaceStore:
             yield [Kept(_place.decode(row["place"]), row["record"]) for row in rows]
 
     async def _batches(self, statement: str, limit: int) -> AsyncIterator[list[Any]]:
-        # A statement a batch, and no cursor: a transaction as long as a build would keep vacuum from its work.
+        # One statement per batch, and no cursor: a transaction as long as a build would keep vacuum from its work.
         after = ""
         while rows := await self._database.fetch(SQL[statement], after, limit):
             after = rows[-1]["external_id"]

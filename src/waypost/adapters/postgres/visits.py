@@ -1,7 +1,7 @@
 """Visits on PostgreSQL.
 
-Whoever counts visits of a link holds the link's row of totals until the end of the transaction. So what is counted of a
-link changes in one transaction after another, and counting again goes on beside counting.
+A process that counts visits of a link holds the link's row of totals until the end of the transaction. So what is
+counted of a link changes in one transaction after another, and counting again goes on beside counting.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ from waypost.sharing.visits.visit import Visit
 SQL = load_queries(__package__, "visits.sql")
 
 _START, _END = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-# What counts a stretch of a busy link again may take a while; who ships visits rather tries again later.
+# Counting a stretch of a busy link again may take a while; a process that ships visits rather tries again later.
 _PATIENCE = 600.0
 
 
@@ -53,7 +53,7 @@ class PostgresVisitStore:
         self._database = database
 
     async def append(self, visits: Sequence[Visit]) -> int:
-        # In a thread: who follows a link now should not wait until the agents of earlier ones are read.
+        # In a thread: a visitor who follows a link now should not wait until the agents of earlier ones are read.
         events = await asyncio.to_thread(read_agents, visits)
         if not events:
             return 0
@@ -114,7 +114,7 @@ class PostgresVisitStore:
         return counted
 
     async def _windows(self, links: Sequence[str]) -> AsyncIterator[Range]:
-        """Few days at a time where there are many events, so that others who count visits need not wait long."""
+        """Yields few days at a time where there are many events, so that others who count visits need not wait long."""
         [ages] = await self._database.fetch(SQL["ages"])
         for window in windows(*ages):
             asked = links, *map(_day_start, window), COUNTED_AT_A_TIME + 1
@@ -144,7 +144,7 @@ async def _hold(tx: Any, links: Iterable[str], timeout: float | None = None) -> 
 
 
 async def _count(tx: Any, tally: VisitTally, timeout: float | None = None) -> None:
-    """Add to what was counted."""
+    """Adds a tally to what was counted."""
     visitors = tally.visitors()
     seen = await _run(tx, "seen", [row[:3] for row in visitors], timeout)
     arrivals = arrive(visitors, {(link, day, visitor): hours or 0 for link, day, visitor, hours in seen})
@@ -159,7 +159,7 @@ async def _count(tx: Any, tally: VisitTally, timeout: float | None = None) -> No
 
 
 async def _clear(tx: Any, links: Sequence[str], days: Range) -> None:
-    """Drop what was counted of some days; what was counted of others stays in sums of both."""
+    """Drops what was counted of some days; sums keep what was counted of others."""
     hours, stretches = tuple(day * DAY_HOURS for day in days), stretches_of(days)
     for name, arguments in (
         ("clear_days", days),
@@ -176,13 +176,13 @@ async def _clear(tx: Any, links: Sequence[str], days: Range) -> None:
 
 
 async def _run(tx: Any, name: str, rows: Sequence[tuple[Any, ...]], timeout: float | None = None) -> list[Any]:
-    """A statement that takes rows as columns."""
+    """Runs a statement that takes rows as columns."""
     found: list[Any] = await tx.fetch(SQL[name], *zip(*rows, strict=True), timeout=timeout) if rows else []
     return found
 
 
 def _storable(rows: Sequence[tuple[Any, ...]]) -> list[Sequence[Any]]:
-    """Columns without the one character that JSON has and PostgreSQL has not: it would hold up all other visits."""
+    """Columns without the one character that JSON has and PostgreSQL lacks: it would hold up all other visits."""
     columns: list[Sequence[Any]] = list(zip(*rows, strict=True))
     for at, column in enumerate(columns):
         if isinstance(column[0], str) and "\0" in "".join(column):

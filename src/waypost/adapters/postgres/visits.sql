@@ -1,12 +1,12 @@
--- begin: links that have no row of totals yet get one, to be held by it
+-- begin: links that have no row of totals yet get one, by which they can be held
 insert into visit_totals (link_id) select link_id from unnest($1::text[]) as given (link_id)
 order by link_id
 on conflict do nothing;
 
--- hold: whoever counts visits of these links waits for whoever does already; all in the same order, so never for ever
+-- hold: a process that counts visits of these links waits for others that do; all in the same order, so no deadlock
 select from visit_totals where link_id = any($1::text[]) order by link_id for no key update;
 
--- add: keep each visit once, however often it is shipped; tells which were new
+-- add: keep each visit once, however often it is shipped; returns which were new
 with added as (
   insert into visits (
     id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country, browser, device, system, bot
@@ -172,10 +172,10 @@ where link_id = $1 and (at, id) > ($2, $3) and at < $4
 order by at, id
 limit $5;
 
--- remember: since when events are dropped; nobody counts again meanwhile
+-- remember: before when events are dropped; nobody counts again meanwhile
 update facts set value = greatest(value::bigint, $1::bigint)::text where name = 'visits-forgotten-before';
 
--- forget: the oldest events, and who was here then
+-- forget: the oldest events, and their visitors
 with old as (
   select id from visits where at at time zone 'UTC' < $1::timestamptz at time zone 'UTC'
   order by at at time zone 'UTC'
@@ -191,7 +191,7 @@ unknown_again as (
 )
 select count(*) as events from gone;
 
--- forgotten: since when all events are there; nobody drops any meanwhile
+-- forgotten: since when all events are kept; nobody drops any meanwhile
 select value::bigint from facts where name = 'visits-forgotten-before' for share;
 
 -- ages: from the oldest event to the newest
@@ -256,7 +256,7 @@ select
 from visits
 where link_id = any($1::text[]) and at >= $2 and at < $3;
 
--- how_many: events of some links, as far as it matters
+-- how_many: events of some links, counted up to a limit
 select count(*) from (
   select from visits where link_id = any($1::text[]) and at >= $2 and at < $3 limit $4
 ) as found;

@@ -19,7 +19,7 @@ _ASK_SECONDS = 30.0
 
 
 class Wakeups:
-    """Listens to one channel, on a connection of its own that is opened anew whenever it breaks."""
+    """Listens to one channel, on a connection of its own that is opened again whenever it breaks."""
 
     def __init__(self, connect: Callable[[], Awaitable[Any]], channel: str) -> None:
         self._connect = connect
@@ -30,7 +30,7 @@ class Wakeups:
         self._failures = 0
 
     async def wait(self, seconds: float) -> None:
-        """Until the channel is notified, or may have been while nobody listened, or so many seconds have passed."""
+        """Waits until the channel is notified, or may have been while we did not listen, or `seconds` have passed."""
         # The listener is a task of its own, because waiters are cancelled all the time.
         self._task = self._task or asyncio.create_task(self._listen())
         with suppress(TimeoutError):
@@ -39,7 +39,7 @@ class Wakeups:
         self._news.clear()
 
     def forget(self) -> None:
-        """What was heard so far is about to be looked at."""
+        """Forgets what was heard so far: the store is about to be looked at."""
         self._news.clear()
 
     async def close(self) -> None:
@@ -65,7 +65,7 @@ class Wakeups:
             self._news.set()
 
     async def _hear(self, connection: Any) -> None:
-        """Until the connection breaks."""
+        """Listens until the connection breaks."""
         broken = asyncio.Event()
         connection.add_termination_listener(lambda _connection: broken.set())
         await connection.add_listener(self._channel, lambda *_notification: self._news.set())

@@ -1,1 +1,1 @@
-"""What Waypost keeps in Redis: a file a port, its Lua in a folder of the same name."""
+"""What Waypost keeps in Redis: one file per port, its Lua in a folder of the same name."""

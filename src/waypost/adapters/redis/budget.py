@@ -1,6 +1,6 @@
 """Budgets on Redis: each change is one script, and the server's clock decides.
 
-Turns that become void are told of on a channel of the budget's own, so that nobody has to ask before it goes.
+Turns that become void are announced on the budget's own channel, so that no caller has to ask before it goes.
 """
 
 import struct
@@ -20,10 +20,10 @@ from waypost.scaling.ratelimit.budget import BudgetLook
 SCRIPTS = {**load_scripts("lua/budget"), **load_scripts("lua/turn")}
 
 _NEWS_SECONDS = 3600.0
-# So often at least the long way is taken, on which the store hears who shares the budget.
+# The long way is taken at least this often, because it tells the store who shares the budget.
 _LONG_WAY_SECONDS = 20.0
 _NO_RULES = Rules(())
-# All that is known but the arrival times.
+# How many numbers are known besides the arrival times.
 _KNOWN = 7
 _decode = msgspec.msgpack.Decoder(list[Any]).decode
 
@@ -50,7 +50,7 @@ class RedisBudgetStore:
         return _read(await self._run("ask", key, rules, known, process, succeeded, asked), rules)
 
     def _is_simple(self, key: str, rules: Rules, known: Known, asked: Sequence[Asked], *, succeeded: bool) -> bool:
-        """Whether the short way may do: one who comes for the first time, and nothing to tell the store."""
+        """Whether the short way will do: one caller who asks for the first time, and nothing to tell the store."""
         return (
             len(asked) == 1
             and asked[0].turn == 0

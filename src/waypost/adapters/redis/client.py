@@ -39,12 +39,12 @@ class RedisClient:
 
     @classmethod
     async def open(cls, url: str) -> Self:
-        """A client whose server has answered."""
+        """Returns a client whose server has answered."""
         try:
             servers = servers_at(url)
         except ValueError:
             # What the driver says about a URL may quote a part that is the password.
-            raise _misspelt("this is not the URL of a Redis, or has an option that there is not") from None
+            raise _misspelt("this is not the URL of a Redis, or has an unknown option") from None
         client = cls(servers)
         try:
             await client.check(url.partition(":")[0])
@@ -54,7 +54,7 @@ class RedisClient:
         return client
 
     async def check(self, scheme: str) -> None:
-        """Whether somebody answers, and is what the URL says: a node of a cluster would send us away for ever."""
+        """Checks that the server answers, and is what the URL says: a cluster's node would send us away for ever."""
         with self._translated():
             if isinstance(self._redis, RedisCluster):
                 await self._check_cluster(self._redis)
@@ -77,7 +77,7 @@ class RedisClient:
             return ""
         except ResponseError as error:
             if "unknown command 'SENTINEL'" in str(error):
-                raise _misspelt("what the URL names as sentinels are none, but Redis itself") from error
+                raise _misspelt("what the URL names as sentinels are not sentinels, but Redis itself") from error
             raise
 
     async def _check_cluster(self, cluster: RedisCluster) -> None:
@@ -86,7 +86,7 @@ class RedisClient:
         except RedisClusterException as error:
             if "Cluster mode is not enabled" in str(error):
                 raise _misspelt(
-                    f"the Redis at {self.address} is not a cluster, or CLUSTER SLOTS is not for us"
+                    f"the Redis at {self.address} is not a cluster, or does not let us use CLUSTER SLOTS"
                 ) from error
             raise
 
@@ -96,7 +96,7 @@ class RedisClient:
         return int(seconds) * 1_000_000 + int(micros)
 
     async def run(self, script: Script, key: str, *arguments: Argument) -> Any:
-        """Run a script on one key and those derived from it: one call, also on a server that never saw the script.
+        """Runs a script on one key and those derived from it: one call, even on a server that never saw the script.
 
         A restarted or flushed server has forgotten it, and one that took over never had it; the whole text then goes
         instead, which makes it known again.
@@ -109,7 +109,7 @@ class RedisClient:
                     return await self._redis.eval(script.text, 1, key, *arguments)
 
     async def run_quickly(self, script: Script, key: str, argument: bytes) -> bytes | None:
-        """The same for a script that takes and returns bytes, and may run twice if a reply is lost."""
+        """Runs a script that takes and returns bytes, and that may run twice if a reply is lost."""
         with self._translated():
             async with self._turn, asyncio.timeout(_QUICK_SECONDS):
                 try:
@@ -124,7 +124,7 @@ class RedisClient:
             return await self._quick.call("EVAL", script.text, 1, key, argument)
 
     def listener(self, channel: str) -> Listener:
-        """Who hears what is published on a channel; it ends with the client."""
+        """Returns the listener for a channel; it ends with the client."""
         return self._listeners.setdefault(channel, Listener(self._redis, channel))
 
     async def close(self) -> None:

@@ -9,7 +9,7 @@ from waypost.kernel.errors import WaypostError
 # The first word of a script's own refusal; the second is the oldest layout that may still be used.
 TOO_NEW = "TOONEW"
 
-# What a driver may raise. A cluster that cannot be asked for its nodes is of a family of its own.
+# What a driver may raise. The error of a cluster that cannot be asked for its nodes has a family of its own.
 DRIVER_ERRORS = (driver.RedisError, driver.RedisClusterException, OSError, RuntimeError)
 
 # In this order: a refused password is a kind of lost connection for the driver.
@@ -93,7 +93,7 @@ def _next_step(kind: type[WaypostError], error: Exception) -> str | None:
     if kind is StoreAway:
         return "see that Redis runs and can be reached from here, and that WAYPOST_REDIS names it"
     if kind is StoreRefused:
-        return "see to the name and password in WAYPOST_REDIS, and to that user's rights (ACL)"
+        return "check the name and password in WAYPOST_REDIS, and that user's rights (ACL)"
     if kind is StoreFull:
         return "give Redis more memory or disk (maxmemory, maxmemory-policy noeviction), or prune what is done"
     return None

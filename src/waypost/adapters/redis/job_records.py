@@ -31,7 +31,7 @@ def new_job_arguments(jobs: Sequence[NewJob]) -> bytes:
 
 
 def pairs(flat: Sequence[str]) -> dict[str, str]:
-    """What Redis returns for a hash: names and values by turns."""
+    """Pairs what Redis returns for a hash: names and values in turn."""
     return dict(zip(flat[::2], flat[1::2], strict=True))
 
 

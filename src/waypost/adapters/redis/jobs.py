@@ -2,8 +2,8 @@
 
 They are as durable as the server's persistence. With `appendfsync everysec` a crash may forget the last second: an
 enqueued job is gone until it is scheduled again, a job that was done is done once more, and a lease that was given out
-is worth nothing. Fences start at the server's clock, so they do not come again; and whoever writes places is refused
-there with an old one. The server must not evict keys (`maxmemory-policy noeviction`).
+is worth nothing. Fences start at the server's clock, so they do not come again; and the place store refuses a worker
+with an old one. The server must not evict keys (`maxmemory-policy noeviction`).
 """
 
 from collections import Counter
@@ -64,7 +64,7 @@ class RedisJobStore:
         return [Lease(*row) for row in rows]
 
     async def wait(self, seconds: float) -> None:
-        """Until a script of any process made a job claimable at once. Time makes jobs claimable too, without a word."""
+        """Waits until a script of any process makes a job claimable. Time makes jobs claimable too, without a word."""
         await self._wake.wait(seconds)
 
     async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
@@ -133,7 +133,7 @@ class RedisJobStore:
     async def list(
         self, *, status: Status | None = None, group: str | None = None, prefix: str = "", limit: int = 100
     ) -> Sequence[Job]:
-        """Not one moment: jobs that change their status meanwhile may be seen before or after."""
+        """Not a view of one moment: jobs that change their status meanwhile may be seen before or after."""
         index = await self._smallest(status, group, prefix)
         plain = index == by_status(status) and group is None and not prefix
         found: list[Job] = []
@@ -156,14 +156,14 @@ class RedisJobStore:
         return Tally({status: number for status, number in jobs.items() if number > 0}, Counter(counters(fields)))
 
     async def raise_fences(self, above: int) -> None:
-        """From here on fences are larger than this one, which is the highest that another store has seen."""
+        """Makes all new fences larger than this one, which is the highest that another store has seen."""
         await self._run("raise_fences", above)
 
     async def _run(self, script: str, *arguments: Argument) -> Any:
         return await self._client.run(SCRIPTS[script], self._root, *arguments)
 
     async def _run_held(self, script: str, lease: Lease, counted: Mapping[str, int], *arguments: Argument) -> None:
-        """A change of a leased job, which its fence must allow."""
+        """Runs a change of a leased job, which its fence must allow."""
         if not await self._run(script, lease.job_id, lease.fence, json(counted), *arguments):
             raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is no longer ours")
 

@@ -1,4 +1,4 @@
-"""Hears what is published on a channel, from the first time somebody waits for it."""
+"""Hears what is published on a channel, from the first wait for it on."""
 
 import asyncio
 from contextlib import suppress
@@ -31,9 +31,9 @@ class Listener:
         return self._subscriptions if self._is_subscribed else None
 
     async def wait(self, seconds: float) -> None:
-        """Until something was published, or so many seconds have passed.
+        """Waits until something was published, or `seconds` have passed.
 
-        The start of each subscription counts as news: what was published before it, nobody heard.
+        The start of each subscription counts as news: what was published before it was not heard.
         """
         self._task = self._task or asyncio.create_task(self._listen())
         with suppress(TimeoutError):
@@ -47,7 +47,7 @@ class Listener:
 
     async def _listen(self) -> None:
         while True:
-            # Without a server nobody is woken: whoever waits comes back by time-out, and meets the error there.
+            # Without a server nobody is woken: waiters come back by time-out, and meet the error there.
             # (A RuntimeError is how uvloop says that the connection was cut while we were about to write.)
             with suppress(*DRIVER_ERRORS):
                 async with self._redis.pubsub() as subscription:

@@ -1,4 +1,4 @@
-"""Lua lives in .lua files, a folder a port; what a folder's prologue.lua says is put before each of its scripts."""
+"""Lua lives in .lua files, one folder per port; a folder's prologue.lua is put before each of its scripts."""
 
 import hashlib
 from collections.abc import Mapping

@@ -23,7 +23,7 @@ from redis.backoff import NoBackoff
 from waypost.adapters.hosts import read_port, show_host, split_host
 
 CONNECTIONS = 16
-# Of a cluster's node: those, the quick one, and the listeners. Who wants more gets an error there, and does not wait.
+# To each node of a cluster: those, the quick one, and the listeners. Asking for more is an error there, not a wait.
 _CONNECTIONS_TO_A_NODE = 64
 _CONNECT_SECONDS = 5.0
 _REPLY_SECONDS = 10.0
@@ -39,11 +39,11 @@ class Servers:
 
 
 class _WaitingSentinelPool(SentinelConnectionPool, BlockingConnectionPool):
-    """Leads to the master, and whoever finds all connections in use waits for one."""
+    """Leads to the master; a caller that finds all connections in use waits for one."""
 
 
 def servers_at(url: str) -> Servers:
-    """Nothing is sent yet. Raises ValueError, whose text may have the password in it."""
+    """Makes the client for a URL; nothing is sent yet. Raises ValueError, whose text may have the password in it."""
     scheme, _, rest = url.partition("://")
     tls, _, kind = scheme.partition("+")
     make = {"": _single, "cluster": _cluster, "sentinel": _sentinel}.get(kind)
@@ -68,7 +68,7 @@ def _cluster(scheme: str, rest: str) -> Servers:
     redis = RedisCluster(
         startup_nodes=[ClusterNode(name, port) for name, port in hosts],
         max_connections=_CONNECTIONS_TO_A_NODE,
-        # All that is ours in a namespace is on one node; that others are away is no reason to stop.
+        # All that is ours in a namespace is on one node; that others are away is not a reason to stop.
         require_full_coverage=False,
         **(_common() | options),
     )

@@ -12,7 +12,7 @@ from waypost.kernel.configuration import Secret, SettingError
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 HIDDEN = "***"
-# Less is a word that anybody may write.
+# Anything shorter may be an ordinary word.
 _SHORTEST = 8
 
 
@@ -47,7 +47,7 @@ class Access:
         return text
 
     def hide_in(self, body: bytes) -> bytes:
-        """The same for an answer, whose records are kept: for what can be nothing else than a secret in a text."""
+        """The same for an answer, whose records are kept; only for secrets that cannot occur in a text by chance."""
         for secret in (self.value, *self.secrets):
             plain = secret.reveal()
             if len(plain) >= _SHORTEST and not plain.isdigit():

@@ -1,4 +1,4 @@
-"""What a provider says in headers about how much it would like to be asked.
+"""What a provider says in headers about how often it may be asked.
 
 Retry-After comes with a refusal. What is left of an allowance comes with any answer, in the standard's form
 (`RateLimit: "name";r=50;t=30`), its drafts' forms, or the customary `X-RateLimit-Remaining` and `-Reset`.
@@ -11,17 +11,17 @@ from email.utils import parsedate_to_datetime
 
 from waypost.scaling.ratelimit.budget import Advice
 
-# Thirty years: in full, however long, but no number that breaks the arithmetic.
+# Thirty years: a pause is kept in full, however long, but no number breaks the arithmetic.
 _LONGEST = 1e9
 _LONGEST_AGE = 86_400.0
-# A count of seconds larger than this is a time since 1970, and larger than the other one, in milliseconds.
+# A count of seconds larger than the first is a time since 1970, and larger than the second, one in milliseconds.
 _UNIX_SECONDS, _UNIX_MILLISECONDS = 1e9, 1e12
 
 
 def told_at(headers: Mapping[str, str], now: datetime) -> datetime:
-    """What time it is by the clock of whoever tells us times: the answer's `Date` and `Age`, or else `now`.
+    """What time it is by the provider's clock: the answer's `Date` and `Age`, or else `now`.
 
-    Their clock and ours may be minutes apart, and only the difference on one of them is a time to wait.
+    Its clock and ours may be minutes apart, and only a difference on one of them is a time to wait.
     """
     age = headers.get("Age", "").strip()
     passed = timedelta(seconds=min(_LONGEST_AGE, float(age))) if _is_number(age) else timedelta()

@@ -1,7 +1,7 @@
 """Which field of a provider's record says what about a place: the `[fields]` table of a source.
 
-Each name leads to a field by its path, such as `properties.name` or `addresses.0.country`. In place of a path may stand
-`{ path = "…", values = { open = "operational" } }`, which exchanges values, or `{ value = "DE" }`, where all records
+Each name leads to a field by its path, such as `properties.name` or `addresses.0.country`. Instead of a path there may
+be `{ path = "…", values = { open = "operational" } }`, which exchanges values, or `{ value = "DE" }`, where all records
 have the same. Whatever is wrong with a table or a record is a ValueError that says what.
 """
 # ruff: noqa: TRY004 - a wrong type is one of many things that can be wrong with somebody else's data
@@ -54,7 +54,7 @@ _LONGEST_ID = 500
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Where a value stands in a record, what is put in the place of some values, or one value for all records."""
+    """Where a value is in a record, what replaces some of its values, or one value for all records."""
 
     name: str
     path: str = ""
@@ -122,7 +122,7 @@ def _format(name: str, given: Any) -> str | None:
 
 
 class FieldMap:
-    """Makes places of records. `to_point` reads what `coordinates` leads to: longitude and latitude, by default."""
+    """Makes places from records. `to_point` reads what `coordinates` leads to: longitude and latitude, by default."""
 
     def __init__(self, fields: Mapping[str, Field], *, to_point: Callable[[Any], Point]) -> None:
         self._fields = fields
@@ -190,7 +190,7 @@ class FieldMap:
         )
 
     def updated_at(self, record: Record) -> datetime | None:
-        """Raises ValueError for what is no time."""
+        """Raises ValueError for what is not a time."""
         field = self._fields.get("updated_at", _NOTHING)
         return moment_of(field.of(record), field.format)
 
@@ -235,7 +235,7 @@ class FieldMap:
         return Attributes(connectors, power, None if points is None else int(points), self._extra(record))
 
     def _extra(self, record: Record) -> dict[str, Extra]:
-        """What the source alone knows; what a record does not have is left out."""
+        """Attributes that only this source has; what a record lacks is left out."""
         found = {name: self._value(field, record) for name, field in self._extras.items()}
         for name, value in found.items():
             if not isinstance(value, str | int | float | bool | None):
@@ -254,7 +254,7 @@ class FieldMap:
 
 
 def _attributes(given: Any) -> dict[str, Field]:
-    """Their names are joined, so that one dictionary has every field."""
+    """Joins the names of attributes, so that one dictionary has every field."""
     if not isinstance(given, Mapping):
         raise ValueError("fields.attributes should be a table")
     for name in given:
@@ -290,7 +290,7 @@ def _refuse_unknown(where: str, given: Mapping[str, Any], known: Iterable[str]) 
 
 
 def as_point(found: Any) -> Point:
-    """From `[longitude, latitude]`, as GeoJSON has it."""
+    """Reads a point from `[longitude, latitude]`, as GeoJSON has it."""
     if not isinstance(found, list | tuple) or len(found) < 2:  # noqa: PLR2004 - two numbers, and perhaps a height
         raise ValueError("it has no position")
     lon, lat = number_of(found[0], "longitude"), number_of(found[1], "latitude")

@@ -1,7 +1,7 @@
 r"""Halves of characters: `\ud83d` with no `\ude00` behind it, which JSON may have and no text can.
 
-msgspec looks at the escapes even of what it skips, so that one half would spoil all of an answer; at bytes it looks
-only in what it reads. A byte that no text has, in the place of a half's backslash, lets it skip the half.
+msgspec checks escapes even in what it skips, so that one half would spoil a whole answer; it checks bytes only in what
+it reads. A byte that no text has, in the place of a half's backslash, lets it skip the half.
 """
 
 import re
@@ -11,7 +11,7 @@ from itertools import islice
 
 import msgspec
 
-# More than these are no slip in a record or two: the answer is left as it is.
+# More than these are not a slip in a record or two: the answer is left as it is.
 _MOST = 100_000
 _NEVER_IN_UTF8 = range(0xF5, 0x100)
 
@@ -35,7 +35,7 @@ class Marked:
 
 
 def mark_halves(text: bytes) -> Marked | None:
-    """None when there are no halves, or too many."""
+    """Returns None when there are no halves, or too many."""
     mark = next((byte for byte in _NEVER_IN_UTF8 if byte not in text), None)
     starts = [start for start, _ in islice(_halves(text), _MOST + 1)]
     if mark is None or not 0 < len(starts) <= _MOST:

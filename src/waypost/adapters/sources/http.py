@@ -1,4 +1,4 @@
-"""One bounded request to a provider over HTTP, and what its answer means. For all sources, also those of others."""
+"""One bounded request to a provider over HTTP, and what its answer means. For all sources, ours and others'."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ from waypost.kernel.errors import TerminalError, WaypostError
 from waypost.scaling.ratelimit.budget import Advice
 from waypost.telemetry.metrics import PROVIDER_REQUESTS
 
-# In detail it logs every header of an answer, and a provider may send our key back in one.
+# At its finer levels it logs every header of an answer, and a provider may send our key back in one.
 logging.getLogger("httpcore").setLevel(logging.WARNING)
 
 _PORTS = {"http": 80, "https": 443}
@@ -78,11 +78,11 @@ class ProviderClient:
     async def get(
         self, path: str = "", params: Mapping[str, str] | None = None, *, etag: str | None = None
     ) -> ProviderAnswer:
-        """What is below the provider's address. With an `etag`, only if it is another one by now."""
+        """Asks for a path below the provider's address. With an `etag`, only if the answer has another one by now."""
         return await self.get_at(self.address(path, params), etag=etag)
 
     async def get_at(self, address: str, *, etag: str | None = None) -> ProviderAnswer:
-        """What is at this address of the provider's, as `address` and `follow` tell it."""
+        """Asks for an address of the provider's, as `address` and `follow` return it."""
         if not address.startswith("/"):
             raise OutsideScope(f"{self.hide(address[:200])!r} is not an address below {self._url}")
         failure: WaypostError
@@ -193,7 +193,7 @@ class ProviderClient:
         )
 
     def _host(self, link: str) -> str:
-        """Of where a provider leads us, the host alone: the rest of it may repeat what we sent."""
+        """The host that a link leads to, and nothing else: the rest of it may repeat what we sent."""
         try:
             host = urlsplit(self.hide(link)).hostname
         except ValueError:
@@ -202,7 +202,7 @@ class ProviderClient:
 
 
 def asking(address: str, params: Mapping[str, str]) -> str:
-    """An address with these parameters beside those that it has."""
+    """An address with these parameters besides those that it has."""
     if not params:
         return address
     return f"{address}{'&' if '?' in address else '?'}{urlencode(params)}"

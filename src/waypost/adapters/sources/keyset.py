@@ -33,7 +33,7 @@ def refuse_disorder(ids: Iterable[int], after: int) -> None:
 
 
 def ids_after(shard: ShardKey, ids: IdRange, after: int) -> Sequence[ShardKey]:
-    """What is left of a shard after an id, in two: in the middle, or, where nobody knows how far the ids go, after as
+    """Cuts what is left of a shard after an id in two: in the middle, or, if it is unknown how far the ids go, after as
     many as there were before it.
     """
     left = IdRange(after + 1, ids.end)

@@ -21,7 +21,7 @@ class _Loaded:
 
 
 def kinds() -> list[SourceKind]:
-    """All of them; each is imported, and one that cannot be stands there with its error."""
+    """Returns all kinds; each is imported, and one that cannot be is listed with its error."""
     return [_load(point).kind for point in _points()]
 
 
@@ -43,7 +43,9 @@ def make_source(definition: Definition, context: SourceContext) -> Source:
     missing = [name for name in _FEATURES if not hasattr(source, name)]
     if missing or source.name != context.name:
         what = f"it has no {', '.join(missing)}" if missing else f"it calls itself {source.name!r}"
-        raise BadDefinition(f"{definition.path}: the kind {definition.kind} made something that is no source: {what}")
+        raise BadDefinition(
+            f"{definition.path}: the kind {definition.kind} made something that is not a source: {what}"
+        )
     return source
 
 
@@ -70,7 +72,7 @@ def _load(point: EntryPoint) -> _Loaded:
     package = point.dist.name if point.dist else point.module
     try:
         make = point.load()
-    except Exception as error:  # noqa: BLE001 - somebody else's code; what it does wrong is told, and the rest works
+    except Exception as error:  # noqa: BLE001 - another package's code; its errors are reported, and the rest works
         return _Loaded(SourceKind(point.name, package, f"{type(error).__name__}: {error}"))
     if not callable(make):
         return _Loaded(SourceKind(point.name, package, f"{point.value} cannot be called"))

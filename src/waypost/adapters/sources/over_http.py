@@ -5,7 +5,7 @@ from waypost.importing.base import BaseSource
 
 
 class HttpSource(BaseSource):
-    """Whoever derives from it sets the client, and what the budget is counted by."""
+    """A subclass sets the client, and what the budget is counted by."""
 
     _client: ProviderClient
     _budget_key: str

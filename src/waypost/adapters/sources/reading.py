@@ -1,4 +1,4 @@
-"""JSON of a provider, however strange it is: what cannot be read is an error of ours, never a crash."""
+"""A provider's JSON, however strange it is: what cannot be read is an error of ours, never a crash."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -30,7 +30,7 @@ def read_object(body: Json) -> Mapping[str, msgspec.Raw]:
 
 
 def read_json(body: Json) -> Any:
-    """Raises ProviderUnavailable."""
+    """Reads the whole text. Raises ProviderUnavailable."""
     return _or_unavailable(read_record, body, "JSON")
 
 
@@ -61,7 +61,7 @@ def decode(decoder: "msgspec.json.Decoder[Read]", raw: Json) -> Read:
 
 
 def decode_part(decoder: "msgspec.json.Decoder[Read]", raw: Json) -> Read:
-    """As decode, for a decoder that leaves parts unread: those may have halves of characters."""
+    """Like `decode`, for a decoder that leaves parts unread: those may have halves of characters."""
     return _decode_part(decoder, raw)[0]
 
 
@@ -86,7 +86,7 @@ def _fields(body: Json) -> dict[str, msgspec.Raw]:
 
 
 def _or_unavailable(read: Callable[[Json], Read], body: Json, what: str) -> Read:
-    # A part of an answer has been counted with all of it.
+    # A part of an answer has been counted with the whole.
     if not isinstance(body, msgspec.Raw) and body.count(b",") > _MOST_VALUES:
         raise ProviderUnavailable(f"the provider's answer is not {what}: it has more than {_MOST_VALUES} values")
     try:

@@ -1,17 +1,17 @@
-"""Lists that are read in several requests, and may change meanwhile: what their length, as it is told, shows of it."""
+"""Lists that are read in several requests, and may change meanwhile: what their stated length shows of that."""
 
 import msgspec
 
 
 class RecordTally(msgspec.Struct, frozen=True):
-    """How many records have come, and how many there are in all; None unless each answer so far has told it."""
+    """How many records have come, and how many there are in all; None unless each answer so far has said it."""
 
     read: int
     total: int | None
 
 
 def count_on(before: RecordTally | None, count: int, total: int | None) -> RecordTally:
-    """With one more page; `before` is None for the first one. A total smaller than what came does not count."""
+    """Adds one more page; `before` is None for the first one. A total smaller than what came does not count."""
     read = count + (before.read if before else 0)
     is_told = total is not None and total >= read and (before is None or before.total is not None)
     return RecordTally(read, total if is_told else None)
@@ -25,7 +25,7 @@ def how_it_moved(before: RecordTally | None, total: int | None) -> str | None:
 
 
 def is_certain(before: RecordTally | None, now: RecordTally) -> bool:
-    """Whether the list that has been read to its end is sure to be whole: one answer is, and several are when as many
-    records came as all of them have told.
+    """Whether a list that has been read to its end is sure to be whole: one answer is, and several are if as many
+    records came as all of them have stated.
     """
     return before is None or now.read == now.total

@@ -18,7 +18,7 @@ class BadlyPacked(Exception):
 
 
 class Unpacker:
-    """Takes chunks and keeps at most `most` bytes of what is in them. Raises TooLarge and Broken."""
+    """Takes chunks and keeps at most `most` bytes of what is in them. Raises TooLarge and BadlyPacked."""
 
     def __init__(self, encoding: str, most: int) -> None:
         self._most = most
@@ -51,7 +51,7 @@ class Unpacker:
     def _unpack(self, chunk: bytes) -> None:
         assert self._gzip
         while chunk:
-            if self._gzip.eof:  # one gzip after the other is one text
+            if self._gzip.eof:  # several gzips in a row are one text
                 self._begin_another()
             try:
                 # Zero would mean without a bound.

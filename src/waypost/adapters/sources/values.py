@@ -63,7 +63,7 @@ def kind_of(found: Any) -> str:
 def country_of(code: str | None) -> str | None:
     if code is None:
         return None
-    if len(code) == 2 and code.isascii() and code.isalpha():  # noqa: PLR2004 - some have codes that ISO has not
+    if len(code) == 2 and code.isascii() and code.isalpha():  # noqa: PLR2004 - some have codes that ISO lacks
         return code.upper()
     known = country_code(code)
     if known is None:
@@ -76,7 +76,7 @@ def status_of(found: Any) -> Status:
 
 
 def moment_of(found: Any, form: str | None = None) -> datetime | None:
-    """From a time or a day, or from seconds or milliseconds since 1970. What has no zone is taken as UTC."""
+    """Reads a time or a day, or seconds or milliseconds since 1970. What has no zone is taken as UTC."""
     text = found.strip() if isinstance(found, str) else ""
     if text and (form or not _SECONDS.fullmatch(text)):
         try:
@@ -97,11 +97,11 @@ def moment_of(found: Any, form: str | None = None) -> datetime | None:
 
 
 def wrong_format(form: str) -> str | None:
-    """What is wrong with a format that times are read by."""
+    """Says what is wrong with a format for reading times, if anything."""
     try:
         datetime.strptime("", form)  # noqa: DTZ007 - nothing is read
     except ValueError as error:
-        # That nothing is no time is as it should be.
+        # An empty text is not a time, which is as it should be.
         if "directive" in str(error) or "stray" in str(error):
             return str(error)
     return None

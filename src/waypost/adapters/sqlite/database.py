@@ -30,7 +30,7 @@ class SqliteDatabase:
 
     @classmethod
     async def open(cls, path: Path) -> Self:
-        """The database with its schema up to date; the file and its folder are made when they are missing."""
+        """Opens the database and brings its schema up to date; makes the file and its folder if they are missing."""
         database = cls(path)
         try:
             database.make_folder()
@@ -51,7 +51,7 @@ class SqliteDatabase:
             ) from error
 
     async def write(self, work: Work[Result]) -> Result:
-        """One transaction that took the write lock before it read anything; all of it is kept, or nothing."""
+        """Runs one transaction that takes the write lock before it reads anything; all of it is kept, or nothing."""
 
         def transaction(connection: sqlite3.Connection) -> Result:
             connection.execute("begin immediate")
@@ -72,7 +72,7 @@ class SqliteDatabase:
         return await self._reader.run(work)
 
     async def run(self, work: Work[Result]) -> Result:
-        """On the writing connection, but without a transaction around it."""
+        """Runs `work` on the writing connection, but without a transaction around it."""
         return await self._writer.run(work)
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class _Lane:
                 connection.execute("pragma synchronous = full")
                 connection.execute("pragma foreign_keys = on")
                 connection.execute("pragma temp_store = memory")
-                # SQLite's own knows the letters a to z alone.
+                # SQLite's own function knows only the letters a to z.
                 connection.create_function("lowered", 1, str.lower, deterministic=True)
             except BaseException:
                 connection.close()

@@ -8,7 +8,7 @@ from waypost.kernel.errors import TerminalError, WaypostError
 
 
 class StoreBroken(TerminalError):
-    """The database file is damaged, or is no database."""
+    """The database file is damaged, or is not a database."""
 
     slug = "store-broken"
 

@@ -24,10 +24,10 @@ where question in (select question from answers where requested_at < :before ord
 delete from removals
 where (import, shard) in (select import, shard from removals where judged_at < :before order by judged_at limit :limit);
 
--- shards_after: the next few, and which of them nobody has worked on for long
+-- shards_after: the next few, and which of them no worker has touched for long
 select shard, seen_at < :before as old from shards where shard > :after order by shard limit :limit;
 
--- forget_shards: unless somebody has begun with them again, or has the highest fence
+-- forget_shards: unless a worker has begun with them again, or they have the highest fence
 delete from shards
 where shard in (select value from json_each(:shards)) and seen_at < :before
   and fence < (select max(fence) from shards);

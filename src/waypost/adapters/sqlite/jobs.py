@@ -16,7 +16,7 @@ from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJo
 from waypost.scaling.jobs.store import Capabilities
 
 SQL = load_queries(__package__, "jobs.sql")
-# Jobs that are forgotten at once: few enough that nobody waits.
+# How many jobs are forgotten at once: few enough that nobody waits.
 _BITE = 500
 
 _POLL_SECONDS = 0.25
@@ -72,7 +72,7 @@ class SqliteJobStore:
         return Renewed(await self._database.write(work))
 
     async def wait(self, seconds: float) -> None:
-        """SQLite tells nobody about other processes' changes, so this is the poll itself."""
+        """SQLite does not announce other processes' changes, so this is the poll itself."""
         await asyncio.sleep(min(seconds, _POLL_SECONDS))
 
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
@@ -195,7 +195,7 @@ def _add(tx: sqlite3.Connection, jobs: Sequence[NewJob]) -> int:
 
 
 def add_parts(tx: sqlite3.Connection, lease: Lease, shards: Sequence[str]) -> None:
-    """A pending job for each part of a job that this transaction has ended, wanted by whoever wants the whole."""
+    """Adds a pending job for each part of a job that this transaction has ended, wanted by the same groups."""
     _add(tx, [NewJob(shard) for shard in shards])
     tx.executemany(SQL["inherit_groups"], [{"shard": shard, "id": lease.job_id} for shard in shards])
 
@@ -211,7 +211,7 @@ def count(tx: sqlite3.Connection, lease: Lease, counted: Mapping[str, int]) -> N
 
 
 def end_lease(tx: sqlite3.Connection, lease: Lease, counted: Mapping[str, int], *, status: Status, now: int) -> None:
-    """From leased to another status, under the fence; `now` is when it ended, or when it may be claimed again."""
+    """Moves a job from leased to another status, under the fence; `now` is when it ended or may be claimed again."""
     count(tx, lease, counted)
     finished_at = None if status == "pending" else now
     ended = {"status": status, "not_before": now, "finished_at": finished_at, "id": lease.job_id}

@@ -3,25 +3,25 @@ insert into jobs (id, shard, status, priority, not_before, created_at)
 values (:id, :shard, 'pending', :priority, :not_before, :now)
 on conflict (shard) do update set status = 'pending', finished_at = null, attempts = 0, failures = 0 where status = 'cancelled';
 
--- join_group: the group waits for the job from here on, also when it had cancelled
+-- join_group: the group waits for the job from here on, even if it had cancelled
 insert into job_groups (group_id, job_id, counters_before)
 select :group, id, counters from jobs where shard = :shard
 on conflict do update set cancelled = 0 where cancelled;
 
--- inherit_groups: a part of a job is wanted by whoever wants the whole
+-- inherit_groups: a part of a job is wanted by the groups that want the whole
 insert into job_groups (group_id, job_id, counters_before)
 select group_id, part.id, part.counters
 from job_groups join jobs part on part.shard = :shard
 where job_groups.job_id = :id and not job_groups.cancelled
 on conflict do update set cancelled = 0 where cancelled;
 
--- leave_unfinished: the group waits for none of its unfinished jobs any more
+-- leave_unfinished: the group no longer waits for its unfinished jobs
 update job_groups set cancelled = 1
 where group_id = :group and not cancelled
   and exists (select 1 from jobs where id = job_id and status in ('pending', 'leased'))
 returning job_id;
 
--- cancel: of a job that nobody waits for any more
+-- cancel: a job that no group waits for any more
 update jobs set status = 'cancelled', lease_owner = null, lease_until = null, finished_at = :now
 where id = :id and not exists (select 1 from job_groups where job_id = :id and not cancelled);
 
@@ -32,20 +32,20 @@ set status = 'dead', lease_owner = null, lease_until = null, finished_at = :now,
     last_error_message = 'its workers stopped without a word, again and again'
 where status = 'leased' and lease_until < :now and attempts >= :max_attempts;
 
--- bury_owned: of what a dead worker of that name left behind, what was begun too often in a row
+-- bury_owned: jobs that a dead worker of that name left behind and that were begun too often in a row
 update jobs
 set status = 'dead', lease_owner = null, lease_until = null, finished_at = :now, last_error_at = :now,
     last_error_code = 'lease-expired',
     last_error_message = 'its workers stopped without a word, again and again'
 where status = 'leased' and lease_owner = :owner and attempts >= :max_attempts;
 
--- expired: leased jobs that anybody may take
+-- expired: leased jobs that any worker may take
 select id from jobs
 where status = 'leased' and lease_until < :now
   and (:group is null or id in (select job_id from job_groups where group_id = :group and not cancelled))
 limit :limit;
 
--- due: pending jobs that anybody may take, in order
+-- due: pending jobs that any worker may take, in order
 select id from jobs
 where status = 'pending' and not_before <= :now
   and (:group is null or id in (select job_id from job_groups where group_id = :group and not cancelled))
@@ -123,7 +123,7 @@ limit :limit;
 -- count: jobs by status
 select status, count(*) as jobs from jobs group by status;
 
--- tally: where the jobs of a group stand; what it cancelled and others go on with is cancelled for it
+-- tally: where the jobs of a group stand; jobs that it cancelled and others go on with count as cancelled
 select case when cancelled and status in ('pending', 'leased') then 'cancelled' else status end as status,
        counters, counters_before
 from job_groups join jobs on jobs.id = job_id

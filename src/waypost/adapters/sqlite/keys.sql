@@ -2,7 +2,7 @@
 insert into keys (id, name, scopes, digest, created_at, revoked_at)
 values (:id, :name, :scopes, :digest, :created_at, :revoked_at);
 
--- list: all there are and were
+-- list: all keys, including revoked ones
 select * from keys order by created_at, id;
 
 -- find: a key by its id

@@ -142,7 +142,7 @@ def page_statement(
 def _list_statement(
     name: str, wanted: Wanted, after: Position | None, until: Position | None
 ) -> tuple[str, dict[str, Any]]:
-    """Only what is asked for stands in it: a condition that may be empty would keep its index from being used."""
+    """Builds a statement of only what is asked for: a condition that may be empty would keep its index from use."""
     wanted, after = nearer(wanted, after)
     asked = msgspec.structs.asdict(wanted) | {"after": after, "until": until}
     needed = [each for each, value in asked.items() if each != "tag" and value is not None]
@@ -173,7 +173,7 @@ def _add(tx: sqlite3.Connection, link: Link) -> Link | None:
 
 
 def _tell(tx: sqlite3.Connection, changes: Sequence[tuple[Link | None, Link]], by: str) -> None:
-    """Write down what became of links: their history, their events, and the tags by which they are listed."""
+    """Writes down what became of links: their history, their events, and the tags by which they are listed."""
     rows = [_change_row(before, after, by) for before, after in changes]
     tx.executemany(SQL["write_history"], rows)
     tx.executemany(SQL["event"], rows)

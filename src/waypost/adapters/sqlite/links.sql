@@ -1,4 +1,4 @@
--- add: a new link, unless another has its id, or reads or looks the same
+-- add: a new link, unless another has its id, or a phrase that reads or looks the same
 insert into links ({columns}) values ({values}) on conflict do nothing;
 
 -- in_the_way: which links have this id, or a phrase that reads or looks the same
@@ -40,7 +40,7 @@ order by links.created_at desc, links.id desc limit :limit;
 select links.* from link_tags cross join links using (id) where tag = :tag and deleted = 0 {conditions}
 order by link_tags.created_at desc, link_tags.id desc limit :limit;
 
--- horizon: where one that looks for a text stops for now
+-- horizon: where a search for a text stops for now
 select links.created_at, links.id from links where deleted = 0 {conditions}
 order by links.created_at desc, links.id desc limit 1 offset :at_a_time;
 
@@ -49,10 +49,10 @@ select link_tags.created_at, link_tags.id from link_tags cross join links using 
 where tag = :tag and deleted = 0 {conditions}
 order by link_tags.created_at desc, link_tags.id desc limit 1 offset :at_a_time;
 
--- where_until: not behind the horizon
+-- where_until: not past the horizon
 and ({list}.created_at, {list}.id) >= (:until_created_at, :until_id)
 
--- where_after: behind where a page ended
+-- where_after: after the end of a page
 and ({list}.created_at, {list}.id) < (:after_created_at, :after_id)
 
 -- where_created_from: made then or later
@@ -61,28 +61,28 @@ and {list}.created_at >= :created_from
 -- where_created_to: made before then
 and {list}.created_at < :created_to
 
--- where_language: drawn in it
+-- where_language: drawn in this language
 and language = :language
 
--- where_theme: drawn from it
+-- where_theme: drawn from this theme
 and theme = :theme
 
 -- where_owner: made with this key
 and owner = :owner
 
--- where_text: that contain it
+-- where_text: that contain this text
 and (title like :text escape '\' or target like :text escape '\' or folded like :folded escape '\')
 
--- where_text_caseless: that contain it, whatever the case of letters beyond a to z
+-- where_text_caseless: that contain this text, whatever the case of letters beyond a to z
 and (lowered(title) like :text escape '\' or lowered(target) like :text escape '\' or folded like :folded escape '\')
 
--- to_target: the newest that may be given to its owner again
+-- to_target: the newest link that may be given to its owner again
 select * from links
 where owner = :owner and target = :target
   and deleted = 0 and disabled = 0 and password is null and max_visits is null and expires_at is null
 order by created_at desc, id desc limit 1;
 
--- count_up: one visit more, unless all are taken
+-- count_up: one more visit, unless all are taken
 insert into link_counters (link_id, taken) select :id, 1 where :most > 0
 on conflict (link_id) do update set taken = taken + 1 where taken < :most;
 

@@ -41,7 +41,7 @@ class SqlitePageEnding:
         self.refused: MassDelete | None = None
 
     def go_on(self, state: Pass) -> Pass:
-        """As far as there is room for in one commit, unless it is refused."""
+        """Takes steps as long as there is room in one commit, unless it is refused."""
         room = self._writing.room
         while not self.refused and (step := next_step(state, room)):
             did = self._do(step)
@@ -50,7 +50,7 @@ class SqlitePageEnding:
         return state
 
     def gather(self, gap: Gap, seen: list[str]) -> Gap | None:
-        """What we hold of the gap, and a page lacks, becomes a candidate; returns what is left of the gap."""
+        """Makes candidates of places that we hold in the gap and a page lacks; returns what is left of the gap."""
         did = self._sweep(gap, frozenset(seen), self._writing.room)
         if did.rows < self._writing.room:
             return None
@@ -86,7 +86,7 @@ class SqlitePageEnding:
         return did
 
     def _sweep(self, gap: Gap, seen: frozenset[str] | str, limit: int) -> Did:
-        """Those that were seen are named, or marked under a name."""
+        """`seen` has the ids that were seen, or the name of their marks."""
         part = {"number": gap.number, "external_id": gap.external_id, "end": gap.end, "limit": limit}
         held = self._tx.execute(_SQL["next_held"], {**self._area, **part}).fetchall()
         if not held:

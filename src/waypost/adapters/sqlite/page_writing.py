@@ -87,7 +87,7 @@ class SqlitePageWriting:
         return outcome
 
     def _tell(self, added: _Versions, changed: _Versions) -> PlacesChanged:
-        """One event for all that the commit changes."""
+        """Writes one event for all that the commit changes."""
         changes = PlacesChanged(
             self._writing.extent.source,
             self._shard,
@@ -111,7 +111,7 @@ class SqlitePageWriting:
         return state.leaving(rest) if rest else state
 
     def _mark(self, name: str, positions: dict[str, int]) -> dict[str, int]:
-        """Returns those that the pass has seen before, and where."""
+        """Marks what the pass sees; returns those that it has seen before, and where."""
         ids = msgspec.json.encode(list(positions)).decode()
         before = {
             row["external_id"]: row["position"] for row in self._tx.execute(_SQL["marked"], {"pass": name, "seen": ids})
@@ -162,7 +162,7 @@ class SqlitePageWriting:
         return {row["external_id"]: row for row in self._tx.execute(_SQL["known"], {"external_ids": ids})}
 
     def _is_news(self, row: PlaceRow, before: Any) -> bool:
-        """What a later request brought stands, however late this page comes."""
+        """Whether to write a row. What a later request brought stays, however late this page comes."""
         if before["requested_at"] > self._requested_at:
             return False
         if before["removed_at"] is None:
@@ -171,7 +171,7 @@ class SqlitePageWriting:
         return bool(before["area"] != self._writing.extent.area or before["removed_at"] < self._requested_at)
 
     def _touch(self, same: list[Any]) -> None:
-        """Only while somebody else may bring an older state of them; otherwise what is unchanged writes nothing."""
+        """Notes that places were seen, if others may bring an older state; otherwise unchanged places write nothing."""
         older = [row for row in same if row["removed_at"] is None and row["requested_at"] < self._requested_at]
         if not older:
             return

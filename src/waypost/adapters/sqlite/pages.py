@@ -85,7 +85,7 @@ class SqliteApartPageStore:
 
         row = await self._database.write(work)
         if row["parts"]:
-            # Whoever split it may have been killed before the job store knew.
+            # The worker that split it may have been killed before the job store knew.
             await self._jobs.split(lease, _parts.decode(row["parts"]), counted={})
         return None if row["done"] else msgspec.structs.replace(lease, cursor=row["cursor"])
 

@@ -34,13 +34,13 @@ class SqlitePlaceStore:
         return await self._database.read(lambda c: int(c.execute(_SQL["count"]).fetchone()["places"]))
 
     async def parts(self, wanted: int) -> Sequence[Part]:
-        """By row numbers: what lies together in the file is read together."""
+        """Cuts by row numbers: what lies together in the file is read together."""
         reach = await self._database.read(lambda c: c.execute(_SQL["reach"]).fetchone())
         if reach["last"] is None:
             return ()
         first, rows = reach["first"], reach["last"] - reach["first"] + 1
         ends = {first - 1 + rows * at // wanted for at in range(1, wanted)} - {first - 1}
-        # The last has no end: a place that arrives while others are read may be in it.
+        # The last part has no end: a place that arrives while others are read may be in it.
         return [Part(str(after), str(last)) for after, last in pairwise([first - 1, *sorted(ends), _MOST])]
 
     async def scan(self, batch: int = 1000, part: Part | None = None) -> AsyncIterator[Sequence[Place]]:

@@ -1,7 +1,7 @@
 -- get: one place
 select place from places where id = :id and removed_at is null;
 
--- record: what its provider says about it
+-- record: one place, with what its provider says about it
 select place, record from places where id = :id and removed_at is null;
 
 -- count: how many there are

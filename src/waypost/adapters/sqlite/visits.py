@@ -1,4 +1,4 @@
-"""Visits on SQLite. Whoever writes is alone, so that counting again cannot miss what is counted meanwhile."""
+"""Visits on SQLite. There is one writer at a time, so counting again cannot miss what is counted meanwhile."""
 
 import asyncio
 import sqlite3
@@ -121,7 +121,7 @@ class SqliteVisitStore:
         return counted
 
     async def _windows(self, links: Sequence[str]) -> AsyncIterator[Range]:
-        """Few days at a time where there are many events, so that others who write need not wait long."""
+        """Yields few days at a time where there are many events, so that others who write need not wait long."""
         [ages] = await self._fetch("ages")
         oldest, newest = (None if age is None else from_us(age) for age in ages)
         for window in windows(oldest, newest):
@@ -135,7 +135,7 @@ class SqliteVisitStore:
 
 
 def _numbered(*arguments: object) -> dict[str, object]:
-    """To Python, ?1 and ?2 are names, which it finds in a mapping alone."""
+    """Names arguments by number: Python takes ?1 and ?2 for names, which it finds only in a mapping."""
     return {str(number): argument for number, argument in enumerate(arguments, 1)}
 
 
@@ -153,7 +153,7 @@ def _count_again(tx: sqlite3.Connection, links: Sequence[str], days: Range) -> i
 
 
 def _clear(tx: sqlite3.Connection, links: str, days: Range) -> None:
-    """Drop what was counted of some days; what was counted of others stays in sums of both."""
+    """Drops what was counted of some days; sums keep what was counted of others."""
     hours, stretches = (days[0] * DAY_HOURS, days[1] * DAY_HOURS), stretches_of(days)
     asked = {"links": links, "dimensions": _json(DIMENSIONS), "first": days[0], "last": days[1]}
     asked |= {"first_hour": hours[0], "last_hour": hours[1]}
@@ -167,7 +167,7 @@ def _clear(tx: sqlite3.Connection, links: str, days: Range) -> None:
 
 
 def _count(tx: sqlite3.Connection, tally: VisitTally) -> None:
-    """Add to what was counted."""
+    """Adds a tally to what was counted."""
     visitors = tally.visitors()
     known = {row[:3]: hours for row in visitors for (hours,) in tx.execute(SQL["seen"], row[:3])}
     arrivals = arrive(visitors, known)

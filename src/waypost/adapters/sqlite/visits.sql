@@ -7,10 +7,10 @@ insert into visits (
 )
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
--- seen: in which hours of that day somebody was here
+-- seen: in which hours of that day a visitor was here
 select hours from visit_visitors where link_id = ? and day = ? and visitor = ?;
 
--- see: somebody, in all hours of that day in which they were here
+-- see: a visitor, in all hours of that day in which they were here
 insert into visit_visitors (link_id, day, visitor, hours) values (?, ?, ?, ?)
 on conflict do update set hours = excluded.hours;
 
@@ -140,7 +140,7 @@ where link_id = :link_id and (at, id) > (:at, :id) and at < :end
 order by at, id
 limit :limit;
 
--- remember: since when events are dropped
+-- remember: before when events are dropped
 update facts set value = max(cast(value as integer), :before) where name = 'visits-forgotten-before';
 
 -- old: the oldest events
@@ -149,10 +149,10 @@ select id, link_id, at / 86400000000 as day, visitor from visits where at < :bef
 -- forget: an event
 delete from visits where id = ?;
 
--- forget_visitor: who was here then
+-- forget_visitor: the visitor of a forgotten event
 delete from visit_visitors where link_id = ? and day = ? and visitor = ?;
 
--- forgotten: since when all events are there
+-- forgotten: since when all events are kept
 select cast(value as integer) as value from facts where name = 'visits-forgotten-before';
 
 -- ages: from the oldest event to the newest
@@ -221,7 +221,7 @@ select
 from visits
 where link_id in (select value from json_each(:links)) and at >= :start and at < :end;
 
--- how_many: events of some links, as far as it matters
+-- how_many: events of some links, counted up to a limit
 select count(*) from (
   select 1 from visits
   where link_id in (select value from json_each(:links)) and at >= :start and at < :end

@@ -1,1 +1,1 @@
-"""Caching: what was read once is answered from memory, for a while, and never past its invalidation."""
+"""Caching: what was read once is answered from memory for a while, and never after it was invalidated."""

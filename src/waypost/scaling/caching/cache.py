@@ -1,5 +1,5 @@
-"""What a cache promises. Today there is one, in memory; a shared one may stand behind it, and news of others' changes
-reach it through `invalidate` and `invalidate_tag`.
+"""What a cache promises. Today there is one, in memory; a shared one may stand behind it, and it learns of changes made
+elsewhere through `invalidate` and `invalidate_tag`.
 """
 
 from collections.abc import Awaitable, Callable, Hashable, Sequence
@@ -14,13 +14,13 @@ Value_co = TypeVar("Value_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Generic[Value]):
-    """What the source has: None is an answer too. By each of the tags it can be invalidated, with others."""
+    """What the source has: None is an answer too. Each of its tags can invalidate it, together with others."""
 
     value: Value | None
     tags: tuple[str, ...] = ()
 
 
-# Some keys, each once; one answer for each, in their order.
+# Takes some keys, each once, and returns one answer for each, in their order.
 Load = Callable[[Sequence[Key]], Awaitable[Sequence[Loaded[Value]]]]
 
 
@@ -28,8 +28,8 @@ Load = Callable[[Sequence[Key]], Awaitable[Sequence[Loaded[Value]]]]
 class Lifetimes:
     """How long answers are good, in seconds.
 
-    Past `fresh` one is given only while the source fails, and never past `kept`. `unknown` is for those that are None.
-    What is asked for when its freshness is about to end is read again before that, and nobody waits for it.
+    Past `fresh`, an answer is given only while the source fails, and never past `kept`. `unknown` is for answers that
+    are None. An answer that is asked for shortly before it is stale is read again, and no caller waits for that.
     """
 
     fresh: float
@@ -38,16 +38,16 @@ class Lifetimes:
 
 
 class Cache(Protocol[Key_contra, Value_co]):
-    """It never gives a value that was read before an invalidation it has seen."""
+    """A cache never gives a value that was read before an invalidation it has seen."""
 
     def hit(self, key: Key_contra, now: float) -> Value_co | None:
-        """What is known and fresh at this moment of `kernel.clock.monotonic`, without waiting for anything."""
+        """Returns what is known and fresh at this time of `kernel.clock.monotonic`, without waiting for anything."""
         ...
 
     async def get(self, key: Key_contra) -> Value_co | None:
-        """What is known, else what the source has; whoever asks for the same key meanwhile waits for the same answer.
+        """Returns what is known, else what the source has; later callers for the same key wait for the same answer.
 
-        Raises what the source raised, when there is nothing left to give.
+        Raises the source's error when there is nothing left to give.
         """
         ...
 

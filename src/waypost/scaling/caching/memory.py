@@ -1,6 +1,6 @@
-"""A cache in this process's memory: bounded, the least recently used goes first, one flight to the source a key.
+"""A cache in this process's memory: bounded, the least recently used goes first, one flight to the source per key.
 
-What is asked for again and again is renewed before it is stale, many at a time, and nobody waits for that.
+What is asked for again and again is renewed before it is stale, many at a time, and no caller waits for that.
 """
 
 import asyncio
@@ -18,21 +18,21 @@ from waypost.scaling.caching.cache import Key, Lifetimes, Load, Loaded, Value
 # Answers that were read together do not expire together: each lives up to a tenth less.
 _JITTER = 0.1
 _LOAD_SECONDS = 5.0
-# A source that has just failed is left alone for this long, as far as there is something to give.
+# A source that has just failed is left alone for this long, as long as there is an old answer to give.
 _PAUSE_SECONDS = 1.0
-# After this long it may be well again: longer than a pause and a question that is not answered.
+# After this long it may have recovered: longer than a pause and a question that is not answered.
 _FAILED_SECONDS = 15.0
-# Until then, it is asked before something old is given, and this is how long it has to answer.
+# Until then, it is asked before an old answer is given, and this is how long it has to reply.
 _PATIENCE_SECONDS = 0.05
 _TRIES = 5
-# Whoever is asked for in the last part of its freshness is renewed.
+# An answer that is asked for in this last part of its freshness is renewed.
 _LAST_PART = 0.3
-# Taking in more at once would keep the event loop from others for longer than a millisecond or two.
+# Taking in more at once would block the event loop for longer than a millisecond or two.
 _RENEWED_AT_ONCE = 50
 
 
 class _Entry(Generic[Value]):
-    """Renewed when it is asked for from `due` on; stale from `soft` on; nothing from `hard` on."""
+    """An answer: renewed when asked for from `due` on, stale from `soft` on, not to be given from `hard` on."""
 
     __slots__ = ("due", "hard", "soft", "tags", "value")
 
@@ -42,7 +42,7 @@ class _Entry(Generic[Value]):
 
 
 class _Flight(Generic[Key, Value]):
-    """One question to the source, with what was invalidated since it was asked."""
+    """One question to the source, with the keys and tags that were invalidated since it was asked."""
 
     def __init__(self) -> None:
         self.task: asyncio.Task[dict[Key, Value | None]]
@@ -60,17 +60,17 @@ class MemoryCache(Generic[Key, Value]):
         *,
         most: int,
         clock: Callable[[], float] = monotonic,
-        chance: Callable[[], float] = random.random,  # noqa: S311 - nobody gains by guessing it
+        chance: Callable[[], float] = random.random,  # noqa: S311 - there is nothing to gain by guessing it
     ) -> None:
         self._load, self._lifetimes, self._most = load, lifetimes, most
         self._clock, self._chance = clock, chance
-        # As quick as compiled caches that can be installed, and it is there already.
+        # As quick as the compiled caches that could be installed, and already there.
         self._entries: OrderedDict[Key, _Entry[Value]] = OrderedDict()
         self._tagged: defaultdict[str, set[Key]] = defaultdict(set)
         self._flights: dict[Key, _Flight[Key, Value]] = {}
-        # Also those that nobody should join any more.
+        # Including those that no caller should join any more.
         self._flying: set[_Flight[Key, Value]] = set()
-        # Since then the source has not answered.
+        # When the source failed, if it has not answered since.
         self._failed_at = -math.inf
         # Each once, in the order in which they were asked for.
         self._due: dict[Key, None] = {}
@@ -100,7 +100,7 @@ class MemoryCache(Generic[Key, Value]):
                 continue
             flight = self._flights.get(key) or self._depart([key])
             try:
-                # Whoever came first may go away; the others still want to know.
+                # The first caller may be cancelled; the others still want the answer.
                 found = await asyncio.shield(flight.task)
             except TransientError:
                 entry = self._entries.get(key)
@@ -123,12 +123,12 @@ class MemoryCache(Generic[Key, Value]):
             flight.heard.add(tag)
 
     async def _try_again(self, key: Key, entry: _Entry[Value], now: float) -> None:
-        """A source that is well again answers in time; one that hangs holds nobody up."""
+        """Asks a source that failed: one that has recovered answers in time, and one that hangs holds nobody up."""
         if now - self._failed_at >= _PAUSE_SECONDS:
             await asyncio.wait({self._renew(key, entry)}, timeout=_PATIENCE_SECONDS)
 
     def _renew(self, key: Key, entry: _Entry[Value]) -> "asyncio.Task[None]":
-        # Once: if it fails, the next who comes too late asks.
+        # Once: if it fails, the next caller after the answer is stale asks again.
         entry.due = entry.soft
         self._due[key] = None
         if self._renewing is None:
@@ -191,7 +191,7 @@ class MemoryCache(Generic[Key, Value]):
         now, shorter = self._clock(), 1.0 - _JITTER * self._chance()
         lives = self._lifetimes
         soft, hard = (lives.unknown, lives.unknown) if loaded.value is None else (lives.fresh, lives.kept)
-        # Nobody needs to know again and again that something is not there.
+        # It is not worth renewing the answer that something does not exist.
         due = soft if loaded.value is None else soft * (1.0 - _LAST_PART)
         self._entries[key] = _Entry(loaded, now + due * shorter, now + soft * shorter, now + hard * shorter)
         for tag in loaded.tags:
@@ -210,6 +210,6 @@ class MemoryCache(Generic[Key, Value]):
 
 
 def _look_at_error(task: "asyncio.Task[object]") -> None:
-    """Else asyncio complains about an error that nobody waited for."""
+    """Looks at the error, or asyncio would complain that it was never retrieved."""
     if not task.cancelled():
         task.exception()

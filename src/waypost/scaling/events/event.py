@@ -1,7 +1,7 @@
 """An event is a fact. It is written in the transaction of its cause, into the outbox, and relayed from there.
 
 It arrives at least once, and in no promised order: what it says about an entity carries that entity's version, so that
-whoever handles it can tell what is older than what they know already.
+its handler can tell whether it is older than what is already known.
 """
 
 from datetime import datetime
@@ -12,7 +12,7 @@ from waypost.kernel.ids import new_id
 
 
 class Event(msgspec.Struct, frozen=True):
-    """The envelope. `name` ends in the version of its data's form; `subject` is what it is about."""
+    """The envelope. `name` ends in the version of the data's format; `subject` is what the event is about."""
 
     id: str
     name: str

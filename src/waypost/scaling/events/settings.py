@@ -12,5 +12,5 @@ class EventsSettings:
         "events.retention",
         "7d",
         parse=parse_retention,
-        explain="how long events wait in the outbox for whoever reads it; for ever when empty",
+        explain="how long events wait in the outbox to be read; for ever when empty",
     )

@@ -25,7 +25,7 @@ _CLOSING_SECONDS = 5.0
 class Acknowledger:
     """Keeps each job's lease renewed until its acknowledgement has arrived, or the lease is lost.
 
-    What nobody foresaw ends it: then it holds nothing any more, takes nothing, and calls `on_end`.
+    An unforeseen error ends it: then it no longer holds any job, takes no more, and calls `on_end`.
     """
 
     def __init__(self, store: JobStore, renewer: Renewer, on_end: Callable[[], None]) -> None:
@@ -47,7 +47,7 @@ class Acknowledger:
     async def __aexit__(
         self, _type: type[BaseException] | None, _error: BaseException | None, _tb: TracebackType | None
     ) -> None:
-        """What was done should be known to be done; but a store that is away does not hold up the end for long."""
+        """Sends what is left: what was done should be known to be done. It does not wait long for an absent store."""
         assert self._task
         self._closing = True
         self._news.set()
@@ -110,12 +110,12 @@ class Acknowledger:
             return
 
     def _let_go(self, helds: Sequence[Held]) -> None:
-        """Their leases expire, and somebody does the jobs again."""
+        """Lets these leases expire, so that another worker does the jobs again."""
         for held in helds:
             self._renewer.drop(held)
         JOBS_ENDED.labels("lost").inc(len(helds))
 
     def _without_lost(self, batch: list[Held]) -> list[Held]:
-        """Once a lease is lost, somebody else does the job again; our word no longer counts."""
+        """Drops those whose lease is lost: another worker does the job again, and our word no longer counts."""
         JOBS_ENDED.labels("lost").inc(sum(held.lost for held in batch))
         return [held for held in batch if not held.lost]

@@ -5,9 +5,9 @@
        ├──release, retry─┘ └──terminal error, or attempts exhausted──> dead ──revive──> pending
        └──claim again, once the lease has expired
 
-    pending, leased ──cancel, when nobody else wants it──> cancelled ──enqueue──> pending
+    pending, leased ──cancel, when no other group wants it──> cancelled ──enqueue──> pending
 
-Each claim gives the job a new, larger fence. Whoever writes with an older one, or to a job that is leased no more, gets
+Each claim gives the job a new, larger fence. A write with an older fence, or to a job that is no longer leased, raises
 LeaseLost.
 """
 
@@ -26,7 +26,7 @@ UNFINISHED: tuple[Status, ...] = ("pending", "leased")
 
 
 class LeaseLost(TerminalError):
-    """Somebody else holds the job now, or nobody; what was about to be written is dropped."""
+    """Another worker holds the job now, or none does; what was about to be written is dropped."""
 
     slug = "lease-lost"
 
@@ -61,8 +61,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lease(msgspec.Struct, frozen=True):
-    """What a claim returns. `attempts` counts this claim, and `failures` those before it that failed; both start again
-    after progress.
+    """What a claim returns. `attempts` counts this claim too, and `failures` those before it that failed; both start
+    again after progress.
     """
 
     job_id: str
@@ -81,9 +81,9 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class Renewed(msgspec.Struct, frozen=True):
-    """Ids of jobs: `kept` are those whose lease is longer now, `busy` those that somebody is just changing.
+    """Ids of jobs: `kept` are those whose lease is longer now, `busy` those that are being changed at the moment.
 
-    That is mostly their holder, with a commit. They should be tried again soon. All others are lost.
+    Mostly it is their holder that changes them, in a commit. They should be tried again soon. All others are lost.
     """
 
     kept: set[str]
@@ -130,8 +130,8 @@ class Held:
         self.ended = False
 
     async def keep(self) -> None:
-        """For a handler, between two commits: who looks from outside may meet it in the middle of one every time, and
-        cannot renew it then. Raises LeaseLost when it is somebody else's.
+        """Renews the lease if need be; for a handler, between two commits. The renewer may find it in the middle of a
+        commit every time, when it cannot renew it. Raises LeaseLost when the lease is no longer ours.
         """
         if self._renew:
             await self._renew(self)

@@ -20,7 +20,7 @@ log = get_logger("jobs")
 # The part of a lease after which it is renewed, and the part kept back because clocks and replies take time.
 _RENEW_AFTER = 1 / 3
 _MARGIN = 1 / 10
-# The part after which a job that somebody was just changing is tried again, and all of them after errors.
+# The part after which a job that was being changed is tried again, and after an error all of them.
 _TRY_AGAIN = 1 / 20
 
 
@@ -46,7 +46,7 @@ class Renewer:
         self._thread = threading.Thread(target=self._live, name="lease-renewer", daemon=True)
 
     def __enter__(self) -> Self:
-        # Counted when somebody asks for the metrics, not for each job.
+        # Counted when the metrics are read, not for each job.
         LEASES_HELD.set_function(lambda: len(self._held))
         self._thread.start()
         return self
@@ -66,7 +66,7 @@ class Renewer:
             self._held.pop(held.lease.fence, None)
 
     def raise_if_ended(self) -> None:
-        """Nobody renews any more, and nobody would be told of a lost lease."""
+        """Raises what ended the thread: leases are no longer renewed, and no holder would be told of a lost one."""
         if self._failure:
             raise self._failure
 
@@ -88,7 +88,7 @@ class Renewer:
         while not self._stop.is_set():
             try:
                 async with self._open_store() as store:
-                    # After an error at once: by the next time that it would be due, the leases might be over.
+                    # At once after an error: when the next renewal is due, the leases might be over.
                     if self._failures:
                         await self._renew(store)
                     while not await self._pause():
@@ -102,20 +102,20 @@ class Renewer:
                 await self._bear()
 
     async def _bear(self) -> None:
-        """An error: try again on a new connection, first at once and then often."""
+        """Notes an error. The next try is on a new connection: at once after the first error, then after a pause."""
         LEASE_RENEWALS.labels("error").inc()
         self._failures += 1
         if self._failures > 1:
             await self._pause()
 
     async def _watch(self) -> None:
-        """A store may take longer than a lease to say that it is away; what may have expired there is not ours."""
+        """Drops leases that may have expired: a store may take longer than a lease to say that it is away."""
         while True:
             await asyncio.sleep(self._lease * _MARGIN / 2)
             self._lose_the_expired()
 
     async def _pause(self) -> bool:
-        """Until it is time to renew again; true when asked to stop."""
+        """Waits until it is time to renew again; true when asked to stop."""
         soon = self._is_busy or self._failures
         return await asyncio.to_thread(self._stop.wait, self._lease * (_TRY_AGAIN if soon else _RENEW_AFTER))
 

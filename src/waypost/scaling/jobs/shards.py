@@ -5,7 +5,7 @@
     axis  = lower-case letters
     value = letters, digits and . _ : , + -
 
-For example `ocm/country:DE/full:2026-02-21`. What the values on an axis mean is up to whoever plans along it.
+For example `ocm/country:DE/full:2026-02-21`. What the values on an axis mean is up to the source that plans along it.
 """
 
 import re
@@ -32,7 +32,7 @@ class ShardKey:
         return "/".join([self.source, *(f"{axis}:{value}" for axis, value in self.parts)])
 
     def __getitem__(self, axis: str) -> str:
-        """The value on an axis; asking for one that the key does not have is a bad key, not a bug."""
+        """The value on an axis; a key that lacks the axis is a bad key, not a bug."""
         for name, value in self.parts:
             if name == axis:
                 return value

@@ -11,7 +11,7 @@ from waypost.scaling.jobs.job import Done, Failure, Job, Lease, NewJob, Renewed,
 class Capabilities:
     """Where backends truly differ."""
 
-    # Whether `wait` returns at once when another process enqueues; where it does not, it polls.
+    # Whether `wait` returns at once when another process enqueues; otherwise it polls.
     notifies: bool
     # Whether jobs outlive the process.
     durable: bool
@@ -24,7 +24,7 @@ class JobStore(Protocol):
     def capabilities(self) -> Capabilities: ...
 
     async def enqueue(self, jobs: Sequence[NewJob], *, group: str | None = None) -> int:
-        """Make sure there is a job for each shard, and note that the group wants it; returns how many were new.
+        """Makes sure there is a job for each shard, and notes that the group wants it; returns how many were new.
 
         A shard that is known already is not added again; a cancelled one becomes pending, a dead one stays dead.
         """
@@ -33,9 +33,9 @@ class JobStore(Protocol):
     async def cancel(self, group: str) -> int:
         """Pending and leased → cancelled, where no other group waits for the job; returns how many.
 
-        The group waits for none of its unfinished jobs any more, until it enqueues them again. Nobody's job ends
-        cancelled while it is wanted: whoever enqueues it at the same moment came first, or makes it pending again.
-        Where a call takes many jobs in several steps and breaks off, calling again goes on.
+        The group no longer waits for its unfinished jobs, until it enqueues them again. No job ends cancelled while
+        another group wants it: one that enqueues it at the same moment came first, or makes it pending again. Where a
+        call takes many jobs in several steps and breaks off, calling again goes on.
         """
         ...
 
@@ -44,22 +44,22 @@ class JobStore(Protocol):
     ) -> Sequence[Lease]:
         """Pending and due, or expired → leased, with a new and larger fence each, in one atomic step.
 
-        With a group, only what it waits for.
+        With a group, only jobs that it waits for.
         Those of higher priority come first, then those due longest. A job whose lease has expired `max_attempts`
         times in a row without progress goes dead instead: it kills workers.
         """
         ...
 
     async def wait(self, seconds: float) -> None:
-        """Until a job may have become claimable, or so many seconds have passed."""
+        """Waits until a job may have become claimable, or `seconds` have passed."""
         ...
 
     async def renew(self, leases: Collection[Lease], *, lease: float) -> Renewed:
-        """Extend leases whose fence is still current, also when late; one that has to wait does not hold up others."""
+        """Extends leases whose fence is still current, even when late; one that has to wait does not hold up others."""
         ...
 
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
-        """Progress: the cursor moves, and earlier attempts are forgiven."""
+        """Notes progress: the cursor moves, and earlier attempts are forgiven."""
         ...
 
     async def complete(self, done: Sequence[Done]) -> set[str]:
@@ -67,7 +67,7 @@ class JobStore(Protocol):
         ...
 
     async def split(self, lease: Lease, shards: Sequence[str], *, counted: Mapping[str, int]) -> None:
-        """Leased → done, and a pending job for each part, wanted by whoever wants the whole, in one atomic step."""
+        """Leased → done, and a pending job for each part, wanted by the same groups, in one atomic step."""
         ...
 
     async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
@@ -77,19 +77,19 @@ class JobStore(Protocol):
     async def release(
         self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0, why: Failure | None = None
     ) -> None:
-        """Leased → pending, due after `delay` seconds; the attempt does not count. What it waits for may be said."""
+        """Leased → pending, due after `delay` seconds; the attempt does not count. `why` may say what it waits for."""
         ...
 
     async def release_owner(self, owner: str, *, max_attempts: int) -> int:
-        """Leased → pending, for whatever a worker of this name left behind; the attempt counts. Returns how many.
+        """Leased → pending, for all jobs that a worker of this name left behind; the attempt counts. Returns how many.
 
         Those that were begun `max_attempts` times in a row without progress go dead instead, as when they are claimed
-        after their lease has expired: they may be what kills it. Only for a name that is known to be dead.
+        after their lease has expired: they may be what kills workers. Only for a worker that is known to be dead.
         """
         ...
 
     async def raise_fences(self, above: int) -> None:
-        """Fences given from now on are larger than this one, the highest that another store has seen."""
+        """Makes all new fences larger than this one, the highest that another store has seen."""
         ...
 
     async def revive(self, shards: Collection[str] | None = None) -> int:
@@ -97,11 +97,11 @@ class JobStore(Protocol):
         ...
 
     async def redo(self, shards: Collection[str]) -> int:
-        """Done → pending, for these shards: what they had brought is gone from where it was kept; returns how many."""
+        """Done → pending, for these shards, whose places are gone from where they were kept; returns how many."""
         ...
 
     async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
-        """Forget jobs that ended so many seconds ago; returns how many. Their keys may be enqueued anew."""
+        """Forgets jobs that ended `older_than` seconds ago; returns how many. Their keys may be enqueued again."""
         ...
 
     async def get(self, shard_or_id: str) -> Job | None: ...
@@ -113,12 +113,12 @@ class JobStore(Protocol):
         ...
 
     async def count(self) -> Mapping[Status, int]:
-        """All jobs by status."""
+        """Returns how many jobs have each status."""
         ...
 
     async def tally(self, group: str) -> Tally:
-        """Where all that the group ever waited for stands.
+        """Returns where all jobs stand that the group ever waited for.
 
-        What it cancelled and others go on with counts as cancelled until it ends.
+        A job that it cancelled and others go on with counts as cancelled until it ends.
         """
         ...

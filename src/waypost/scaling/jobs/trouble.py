@@ -4,12 +4,12 @@ import math
 
 from waypost.kernel.errors import StoreTrouble
 
-# Nobody tries while there is nothing to do: a try that begins so long after the last trouble meets another one.
+# Without work the store is not tried: a try that begins this long after the last trouble, and fails, is new trouble.
 _CALM_SECONDS = 10.0
 
 
 class Trouble:
-    """Trouble lasts until a success: a store that hangs takes any time to say that it is away."""
+    """Trouble lasts until a success: a store that hangs may take any time to say that it is away."""
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
@@ -17,13 +17,13 @@ class Trouble:
         self._error: StoreTrouble | None = None
 
     def note(self, error: StoreTrouble, now: float, *, began: float = -math.inf) -> None:
-        """`began` is when the try that failed began, for tries that are not made all the time."""
+        """Notes a failure; `began` is when the try began, for tries that are not made all the time."""
         if self._error is None or began - self._last > _CALM_SECONDS:
             self._since = now
         self._last, self._error = now, error
 
     def end(self) -> None:
-        """The store did what it was asked to do."""
+        """Ends the trouble: the store did what it was asked to do."""
         self._error = None
 
     def raise_if_it_lasts(self) -> None:

@@ -27,7 +27,7 @@ log = get_logger("jobs")
 Handler = Callable[[Held], Awaitable[None]]
 
 _POLL_SECONDS = 1.0
-# More than this part of a lease is left while the renewer gets through.
+# While the renewer gets through, more than this part of a lease is left.
 _ENOUGH = 1 / 2
 _RETRY_BASE, _RETRY_CAP = 1.0, 60.0
 _TROUBLE_SECONDS = 3.0
@@ -56,27 +56,27 @@ class Worker:
         self._settings = settings
         self._rng = rng
         self._tasks: set[asyncio.Task[None]] = set()
-        # Those whose handler is at work.
+        # Tasks whose handler is at work.
         self._handling: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._acknowledger = Acknowledger(store, renewer, self._changed.set)
         self._refusal: Forbidden | None = None
         self._stopping = False
-        # Of the store of jobs, and of whatever stores the handlers write to.
+        # Trouble of the job store, and of the stores that handlers write to.
         self._trouble = Trouble(settings.store_patience)
         self._trouble_at_work = Trouble(settings.store_patience)
 
     def stop(self) -> None:
-        """Give every job back and end; what was committed stays."""
+        """Gives every job back and ends; what was committed stays."""
         self._stopping = True
         self._changed.set()
 
     async def run(self) -> None:
-        """Work on whatever there is, until `stop`."""
+        """Works on any job there is, until `stop`."""
         await self._run(None, _never)
 
     async def run_until_idle(self) -> None:
-        """Work until no job is left to do, by us or by anybody, or until `stop`."""
+        """Works until no job is left to do, here or in any other worker, or until `stop`."""
 
         async def is_over() -> bool:
             found = await self._store.count()
@@ -85,7 +85,7 @@ class Worker:
         await self._run(None, is_over)
 
     async def run_until_done(self, group: str) -> None:
-        """Work until no job of the group is left to do, or until `stop`."""
+        """Works until no job of the group is left to do, or until `stop`."""
 
         async def is_over() -> bool:
             return not (await self._store.tally(group)).unfinished
@@ -94,8 +94,8 @@ class Worker:
 
     async def _run(self, group: str | None, is_over: Callable[[], Awaitable[bool]]) -> None:
         """When the provider forbids us (a wrong key, a ban), asking for the other shards would only make it worse:
-        the rest is given back and the refusal is raised. So is the trouble of a store that lasts too long, and whatever
-        ended the acknowledger or the renewer: without them jobs would stay leased, and nobody would know why.
+        the rest is given back and the refusal is raised. So is store trouble that lasts too long, and whatever ended
+        the acknowledger or the renewer: without them jobs would stay leased, and nobody would know why.
         """
         async with self._acknowledger:
             try:
@@ -109,7 +109,7 @@ class Worker:
                         await asyncio.sleep(self._pause_after(trouble))
             finally:
                 await self._release_all()
-        # Not of the renewer: nothing is held any more.
+        # The renewer's error no longer matters: nothing is held any more.
         self._acknowledger.raise_if_ended()
         if self._refusal:
             raise self._refusal
@@ -121,7 +121,7 @@ class Worker:
         self._trouble_at_work.raise_if_it_lasts()
 
     async def _step(self, group: str | None, is_over: Callable[[], Awaitable[bool]]) -> bool:
-        """Claim what there is room for, and wait for something to change; true when all is over."""
+        """Claims what there is room for, and waits for something to change; true when all is over."""
         self._changed.clear()
         room = self._settings.concurrency - len(self._tasks) if self._acknowledger.has_room else 0
         claimed = await self._claim(group, room) if room > 0 else 0
@@ -154,7 +154,7 @@ class Worker:
         return len(leases)
 
     async def _keep(self, held: Held) -> None:
-        """Renews a lease that the renewer has not for too long."""
+        """Renews a lease that the renewer has not renewed for too long."""
         sent, lease = monotonic(), self._settings.lease
         if held.deadline - sent > lease * _ENOUGH:
             return
@@ -165,7 +165,7 @@ class Worker:
             raise LeaseLost(f"the lease on {held.lease.shard} (fence {held.lease.fence}) is no longer ours")
 
     async def _wait(self, *, for_work: bool) -> None:
-        """Until a job ends, `stop` is called, or there may be work to claim."""
+        """Waits until a job ends, `stop` is called, or there may be work to claim."""
         waits: set[asyncio.Task[object]] = {asyncio.create_task(self._changed.wait())}
         if for_work:
             waits.add(asyncio.create_task(self._store.wait(_POLL_SECONDS)))
@@ -175,7 +175,7 @@ class Worker:
             task.result()
 
     def _pause_after(self, trouble: StoreTrouble) -> float:
-        """How long to leave the store alone."""
+        """Returns how long to leave the store alone."""
         log.warning("the store is in trouble", error=trouble.slug, message=str(trouble))
         return full_jitter(1, base=_TROUBLE_SECONDS, cap=_TROUBLE_SECONDS, rng=self._rng)
 
@@ -189,19 +189,19 @@ class Worker:
             elif not held.lost:
                 how = await self._handle(held, task)
         finally:
-            # Whatever happened: a lease that nobody works on must not be renewed.
+            # Whatever happened: a lease without a handler at work must not be renewed.
             if how == "worked":
                 self._acknowledger.acknowledge(held)
             else:
                 self._renewer.drop(held)
                 JOBS_ENDED.labels(how).inc()
             log.debug("job ended", shard=held.lease.shard, how=how)
-            # Here and not in a callback of the task, which would come a turn of the loop later: the room is free now.
+            # Here and not in a callback of the task, which would run one loop iteration later: the room is free now.
             self._tasks.discard(task)
             self._changed.set()
 
     async def _handle(self, held: Held, task: "asyncio.Task[None]") -> str:
-        """How it ended; "worked" if that has yet to be acknowledged."""
+        """Returns how the job ended; "worked" if that has yet to be acknowledged."""
         self._handling.add(task)
         began = monotonic()
         try:
@@ -218,7 +218,7 @@ class Worker:
         return "done" if held.ended else "worked"
 
     def _interrupter(self, task: "asyncio.Task[None]") -> Callable[[], None]:
-        """To be called from any thread."""
+        """Returns a callback that may be called from any thread."""
 
         def on_lost() -> None:
             task.get_loop().call_soon_threadsafe(self._interrupt, task)
@@ -226,19 +226,19 @@ class Worker:
         return on_lost
 
     def _interrupt(self, task: "asyncio.Task[None]") -> None:
-        """Only a handler can be broken off: what follows it ends the lease, and must not be left half done."""
+        """Interrupts a handler, and nothing else: what follows it ends the lease, and must not be left half done."""
         if task in self._handling:
             task.cancel()
 
     def _note_how_the_store_is(self, error: Exception, began: float) -> None:
-        """Whatever else ended a handler, it had got past the store."""
+        """A handler that ended with another error had got past the store."""
         if isinstance(error, StoreTrouble):
             self._trouble_at_work.note(error, monotonic(), began=began)
         elif not isinstance(error, LeaseLost):
             self._trouble_at_work.end()
 
     async def _judge(self, held: Held, error: Exception) -> str:
-        """Whose fault it is decides what becomes of the job."""
+        """Decides what becomes of the job by whose fault the error is."""
         match error:
             case LeaseLost():
                 return "lost"
@@ -256,7 +256,7 @@ class Worker:
                 return await self._fail(held, _defect(error))
 
     async def _fail(self, held: Held, error: WaypostError) -> str:
-        # Workers that vanished with it are not counted: they say nothing about why it failed.
+        # Workers that vanished with the job are not counted: they say nothing about why it failed.
         failures = held.lease.failures + 1
         retry = isinstance(error, TransientError) and failures < self._settings.max_attempts
         delay = full_jitter(failures + 1, base=_RETRY_BASE, cap=_RETRY_CAP, rng=self._rng) if retry else None
@@ -287,7 +287,7 @@ class Worker:
 
     async def _release_all(self) -> None:
         self._stopping = True
-        # Again and again, if need be: a driver may lose an interruption that arrives together with an answer.
+        # Repeated if need be: a driver may lose an interruption that arrives together with an answer.
         while self._tasks:
             for task in self._tasks:
                 self._interrupt(task)

@@ -1,1 +1,1 @@
-"""Staying within somebody else's limits: the arithmetic of reservations, and the port for budgets."""
+"""Staying within a provider's limits: the arithmetic of reservations, and the port for budgets."""

@@ -21,24 +21,24 @@ class Rules(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Waiting(msgspec.Struct, array_like=True):
-    """Somebody in the line: its turn is a number, smaller for who came earlier; `until` is when its place lapses."""
+    """A caller in the line: `turn` is its number, smaller for earlier ones; `until` is when its place lapses."""
 
     turn: int
     cost: int
     until: int
-    # Whether its turn is near, and only somebody ahead keeps it from going.
+    # Whether its turn is near, and only callers ahead keep it from going.
     here: bool = False
 
 
 class Account(msgspec.Struct):
     """What the store keeps of one budget. All times are microseconds of the store's clock."""
 
-    # When it was made, and how often it was changed; 0 while there is none.
+    # When the account was made, and how often it was changed; 0 while there is none.
     born: int = 0
     seq: int = 0
     seen: int = 0
     arrivals: dict[str, int] = {}
-    # Until when nobody asks, because the provider refused; and because something was lost.
+    # Until when nobody may ask, because the provider refused; and because something was lost.
     penalty: int = 0
     quiet: int = 0
     # Grows when turns that were granted become void.
@@ -49,13 +49,13 @@ class Account(msgspec.Struct):
     turns: int = 0
     line: list[Waiting] = []
     members: dict[str, int] = {}
-    # The turn that was granted last, and the arrival times before it: it alone can be given back.
+    # The turn that was granted last, and the arrival times before it: only that turn can be given back.
     last_turn: int = 0
     before_last: list[int] = []
 
 
 class Known(msgspec.Struct, frozen=True, array_like=True):
-    """What a process heard from the store last. It passes it on with each call, which mends a store that forgot."""
+    """What a process last heard from the store. It sends this with each call, which mends a store that forgot."""
 
     now: int = 0
     born: int = 0
@@ -68,7 +68,7 @@ class Known(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Asked(msgspec.Struct, frozen=True, array_like=True):
-    """A request for a turn; `turn` is 0 the first time, and later the number it was given."""
+    """A request for a turn; `turn` is 0 the first time, and after that the number it was given."""
 
     turn: int
     cost: int
@@ -79,7 +79,7 @@ Verdict = Literal["granted", "later", "refused"]
 
 
 class Answered(msgspec.Struct, frozen=True, array_like=True):
-    """Go at that time; ask again at that time; or it would be that time, which is too late."""
+    """`at` is when to go if granted, when to ask again if later, and when the turn would be, too late, if refused."""
 
     verdict: Verdict
     turn: int

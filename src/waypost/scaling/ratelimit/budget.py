@@ -8,7 +8,7 @@ import msgspec
 from waypost.kernel.errors import NotNow
 from waypost.scaling.ratelimit.account import Account, Answered, Asked, Known, Rules
 
-# While the store is away: wait for it; take this process's part of the rate; or go as if there were no limit.
+# While the store is away: wait for it, use this process's part of the rate, or go as if there were no limit.
 WhenAway = Literal["closed", "share", "open"]
 
 
@@ -19,13 +19,13 @@ class BudgetExhausted(NotNow):
 
 
 class ProviderPauses(NotNow):
-    """The provider wants nobody to ask for a while; the job is given back, so that nobody holds it for nothing."""
+    """The provider wants no requests for a while; the job is given back, so that no worker holds it for nothing."""
 
     slug = "provider-pauses"
 
 
 class Advice(msgspec.Struct, frozen=True):
-    """What a provider says with an answer: so many requests are left, until its count starts again in `reset` s."""
+    """What a provider says with an answer: `remaining` requests are left until its count starts again in `reset` s."""
 
     remaining: int
     reset: float
@@ -37,26 +37,26 @@ class Budget(Protocol):
     async def acquire(
         self, key: str, *, cost: int = 1, max_wait: float | None = None, max_pause: float | None = None
     ) -> float:
-        """Return when it is this caller's turn; the time, on our monotonic clock, after which that is lost.
+        """Waits for this caller's turn; returns the time, on our monotonic clock, after which the turn is lost.
 
         Raises BudgetExhausted, taking nothing, if the turn is past `max_wait`, and ProviderPauses if nobody may ask
-        for longer than `max_pause`; half of that before the pause is over, it is time to come back.
+        for longer than `max_pause`; it is time to come back half of `max_pause` before the pause is over.
         """
         ...
 
     async def penalise(self, key: str, retry_after: float | None) -> float:
-        """The provider refused: nobody asks with this key for that many seconds, and slower from then on.
+        """The provider refused: nobody asks with this key for `retry_after` seconds, and slower from then on.
 
-        Without advice the pause grows with each refusal in a row. Returns the seconds until somebody may ask again.
+        Without advice the pause grows with each refusal in a row. Returns the seconds until callers may ask again.
         """
         ...
 
     async def advise(self, key: str, advice: Advice) -> None:
-        """Slow everybody down before the provider has to refuse."""
+        """Slows all callers down before the provider has to refuse."""
         ...
 
     def succeeded(self, key: str) -> None:
-        """The provider answered; the next turn that is asked for says so, which raises a lowered rate slowly."""
+        """The provider answered; the next request for a turn tells the store, which slowly raises a lowered rate."""
         ...
 
     async def look(self, key: str) -> "BudgetLook":
@@ -65,7 +65,7 @@ class Budget(Protocol):
 
 
 class BudgetLook(msgspec.Struct, frozen=True):
-    """A budget at a moment of its store's clock, both of them for people."""
+    """For people: a key's account, the one that all keys share, and the time on the store's clock."""
 
     account: Account
     common: Account
@@ -88,13 +88,13 @@ class BudgetStore(Protocol):
     async def look(self, key: str) -> BudgetLook: ...
 
     async def epoch(self, key: str) -> int:
-        """Turns that were granted in an earlier epoch are void."""
+        """Returns the current epoch; turns that were granted in an earlier one are void."""
         ...
 
     async def news(self, key: str) -> int:
-        """Wait until the epoch may have changed; returns the number of the subscription that said so."""
+        """Waits until the epoch may have changed; returns the number of the subscription that said so."""
         ...
 
     def subscription(self, key: str) -> int | None:
-        """The number of the subscription that would tell us of a new epoch; None if nobody would."""
+        """The number of the subscription that would tell us of a new epoch; None if there is none."""
         ...

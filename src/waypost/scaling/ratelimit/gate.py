@@ -1,4 +1,4 @@
-"""One budget as one process sees it: it asks the store for everybody here who waits, and wakes them at their time."""
+"""One budget as one process sees it: it asks the store for all callers who wait here, and wakes them at their time."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from waypost.scaling.ratelimit.ledger import FIRST_PAUSE, NOTEWORTHY
 _MICROSECONDS = 1_000_000
 # Turns that one call to the store asks for.
 _BATCH = 100
-# Who comes later than this after its time has lost its turn, because others are on theirs: half of the time between two
-# turns, within these bounds. So a second never sees more than a twentieth of its rate, or one request, too many.
+# A caller that is later than this has lost its turn, because others are on theirs: half of the time between two turns,
+# within these bounds. So a second never sees more than a twentieth of its rate, or one request, too many.
 _LATE_LEAST, _LATE_MOST = 0.05, 0.5
 
 
 class Ticket:
-    """A caller who waits for its turn, and what the store last said about it."""
+    """A caller that waits for its turn, and what the store last said about it."""
 
     def __init__(self, cost: int, deadline: float, late: float) -> None:
         self.cost = cost
@@ -61,14 +61,14 @@ class Gate:
         self._process = process
         self._known = Known()
         self._known_at = 0.0
-        # What to add to a time of the store's clock, in seconds, to have it on ours.
+        # Seconds to add to a time of the store's clock to get ours.
         self._offset = float("inf")
         self._succeeded = False
         self._queue: list[Ticket] = []
         self._turn_to_ask = asyncio.Lock()
         self._turn_to_look = asyncio.Lock()
         self._voided = asyncio.Event()
-        # The subscription since whose start we have seen every epoch.
+        # The subscription through which we have seen every epoch since it started.
         self._followed: int | None = None
         self._following: asyncio.Task[None] | None = None
         between = min(spacing.interval for spacing in rules.spacings) / _MICROSECONDS
@@ -88,7 +88,7 @@ class Gate:
 
     @property
     def penalty_left(self) -> float:
-        """Seconds for which nobody asks, as far as this process knows."""
+        """Seconds for which nobody may ask, as far as this process knows."""
         passed = (monotonic() - self._known_at) * _MICROSECONDS
         return max(0.0, (self._known.penalty - self._known.now - passed) / _MICROSECONDS)
 
@@ -96,7 +96,7 @@ class Gate:
         self._succeeded = True
 
     async def ask(self, ticket: Ticket) -> Answered:
-        """What the store says about a ticket. Those who come while a call is under way share the next one."""
+        """Returns what the store says about a ticket. Tickets that come while a call is under way share the next."""
         ticket.answered = None
         self._queue.append(ticket)
         try:
@@ -109,7 +109,7 @@ class Gate:
         return ticket.verdict()
 
     async def its_time(self, ticket: Ticket) -> bool:
-        """Wait for a turn that was granted; false if it was lost meanwhile."""
+        """Waits for a turn that was granted; false if it was lost meanwhile."""
         wait = ticket.at - monotonic()
         if wait > 0:
             voided = self._voided
@@ -123,7 +123,7 @@ class Gate:
         try:
             self._learn(await self._store.penalise(self._key, self.rules, self._known, pause))
         except StoreTrouble:
-            # At least nobody here asks; and whoever asks the store next tells it.
+            # At least nobody in this process asks; and the next call to the store tells it.
             self._remember_penalty(FIRST_PAUSE if pause is None else pause)
             raise
         return self.penalty_left
@@ -144,7 +144,7 @@ class Gate:
             await end(self._following)
 
     async def _ask_for(self, tickets: Sequence[Ticket]) -> None:
-        """Who asks for others too and is cancelled meanwhile waits for the answer, or they would lose their turns."""
+        """A cancelled caller that asks for others too waits for the answer, or they would lose their turns."""
         if len(tickets) == 1:
             await self._ask(tickets)
             return
@@ -181,7 +181,7 @@ class Gate:
             self._forget(ticket)
 
     def _forget(self, ticket: Ticket) -> None:
-        """It is answered; or it was cancelled, maybe while somebody asked for it."""
+        """Removes a ticket that is answered, or that was cancelled, maybe while another caller asked for it."""
         if ticket in self._queue:
             self._queue.remove(ticket)
 
@@ -190,10 +190,10 @@ class Gate:
         self._known, self._known_at = known, monotonic()
 
     def _compare_clocks(self, sent: float) -> None:
-        """The store read its clock after we asked, and before we had the answer.
+        """Narrows the offset between the clocks: the store read its own after we asked, and before we had the answer.
 
         So an answer that took its time, on its way or because this process was busy or stopped, moves no turn: the
-        quickest answers tell best. It starts with the latest time that can be, and so no turn comes early.
+        quickest answers tell best. The offset starts with the latest time possible, so that no turn comes early.
         """
         now = self._known.now / _MICROSECONDS
         self._offset = min(max(self._offset, sent - now), self._known_at - now)
@@ -206,7 +206,7 @@ class Gate:
     async def _epoch(self) -> int:
         subscription = self._store.subscription(self._key)
         if subscription is None or subscription != self._followed:
-            async with self._turn_to_look:  # one after the other, or those whose turn is later might be quicker
+            async with self._turn_to_look:  # one after the other, or a caller whose turn is later might be quicker
                 self._know_epoch(await self._store.epoch(self._key))
         return self._known.epoch
 
@@ -217,7 +217,7 @@ class Gate:
             self._voided = asyncio.Event()
 
     async def _follow(self) -> None:
-        """Hear of new epochs, where the store tells of them."""
+        """Learns of new epochs, from stores that announce them."""
         while True:
             subscription = await self._store.news(self._key)
             with suppress(StoreTrouble):

@@ -3,8 +3,8 @@
 Each limit has an arrival time: when the next request would come if all came evenly. Granting a turn moves it forward
 and says when to go, so that callers are served in order and nobody polls. A turn is granted 0.4 s ahead at most; those
 who would come later stand in a line, and ask again when their turn is near. A place in the line keeps a turn free only
-until the last call for it: then whoever is there takes it. So a caller that disappears costs the others no more than
-the turns it was granted, and a clock that steps back cannot stop everybody for long.
+until the last call for it: then a caller who is there takes it. So a caller that disappears costs the others no more
+than the turns it was granted, and a clock that steps back cannot stop everybody for long.
 
 The same arithmetic is in adapters/redis/lua/budget and lua/turn; a test compares them step by step.
 """
@@ -18,31 +18,31 @@ from waypost.scaling.ratelimit.account import Account, Answered, Asked, Known, R
 from waypost.scaling.ratelimit.limits import Spacing
 
 _SECOND = 1_000_000
-# How far ahead turns are granted: what a killed process holds is lost.
+# How far ahead turns are granted: turns that a killed process holds are lost.
 HORIZON = _SECOND * 2 // 5
-# A caller in the line asks again after a third of its wait, or this if that is longer, and when its turn is near.
+# A caller in the line asks again after a third of its wait, but not before this, and when its turn is near.
 HEARTBEAT = _SECOND // 2
-# One that is late by more than this is no longer waited for. When it comes, it is served by its number.
+# A caller that is late by more than this is no longer waited for. When it comes, it is served by its number.
 GRACE = _SECOND // 4
-# So shortly before a turn it goes to whoever is there, even if somebody ahead in the line may still come.
+# This shortly before a turn, it goes to a caller who is there, even if one ahead in the line may still come.
 LAST_CALL = _SECOND // 10
 # The longest time between two successes for which the pace rises.
 STEADY = 3 * _SECOND
-# Who has not asked for this long no longer counts as somebody who shares the budget.
+# A process that has not asked for this long no longer counts among those that share the budget.
 MEMBER_SECONDS = 60
 # The pause after a refusal without advice doubles from the first to the longest.
 FIRST_PAUSE = 5 * _SECOND
 LONGEST_PAUSE = 600 * _SECOND
-# A rate is lowered on advice only if it makes a difference, because that sends everybody back to ask again.
+# A rate is lowered on advice only if it makes a difference, because that sends all callers back to ask again.
 NOTEWORTHY = 0.9
-# How far the count of changes jumps after a loss, so that everybody's knowledge is older than the mended state.
+# How far the count of changes jumps after a loss, so that what any process knows is older than the mended state.
 LEAP = 1 << 20
 
 
 @dataclass
 class _Walk:
-    """On the way along the line: where turns are free; where they will be once those who are here have had theirs; and
-    once all have who stand ahead.
+    """Arrival times on the way along the line: `free` are those now, `rest` those once the callers who are here have
+    had their turns, and `arrivals` those once all have who stand ahead.
     """
 
     free: list[int]
@@ -52,7 +52,7 @@ class _Walk:
 
 
 class Ledger:
-    """One budget, opened at a moment of the store's clock. `common` keeps the limits that all keys have together."""
+    """One budget, opened at a moment of the store's clock. `common` keeps the limits that all keys share."""
 
     def __init__(self, account: Account, common: Account, rules: Rules, known: Known, now: int) -> None:
         self.account = account
@@ -79,7 +79,7 @@ class Ledger:
         )
 
     def ask(self, process: str, asked: Sequence[Asked], *, succeeded: bool = False) -> list[Answered]:
-        """Turns for some requests of one process, after those who came earlier. It answers in the line's order."""
+        """Gives turns to requests of one process, after those who came earlier. Answers are in the line's order."""
         if succeeded:
             self._restore()
         self._note_member(process)
@@ -87,14 +87,14 @@ class Ledger:
         arrivals = self._arrivals()
         walk = _Walk(arrivals, arrivals, arrivals)
         line = self._line(wanted)
-        # Nothing changes for those who came after the last one that asks now.
+        # Nothing changes for callers behind the last one that asks now.
         end = bisect_right(line, max(wanted, default=0), key=lambda each: each.turn)
         served = [self._serve(waiting, wanted.get(waiting.turn), walk) for waiting in line[:end]]
         self.account.line = walk.ahead + line[end:]
         return [answered for answered in served if answered]
 
     def penalise(self, pause: int | None) -> Known:
-        """The provider refused: nobody asks for so long. What comes in during a penalty belongs to the same refusal."""
+        """The provider refused: nobody asks for this long. A refusal during a penalty belongs to the same one."""
         account = self.account
         if self._now >= account.penalty:
             account.pace = max(self._rules.floor, account.pace / 2)
@@ -107,7 +107,7 @@ class Ledger:
         return self.known()
 
     def advise(self, remaining: int, reset: int) -> Known:
-        """The provider says how many requests are left until its count starts again, after so many microseconds."""
+        """The provider says how many requests are left until its count starts again, in `reset` microseconds."""
         account = self.account
         if remaining <= 0:
             self._stop_until(self._now + reset)
@@ -121,7 +121,7 @@ class Ledger:
         return self.known()
 
     def leave(self, turn: int) -> Known:
-        """Somebody no longer wants its turn. If it was the last, it is given back; else it passes unused."""
+        """A caller no longer wants its turn. The turn granted last is given back; any other passes unused."""
         account = self.account
         account.line = [waiting for waiting in account.line if waiting.turn != turn]
         if turn == account.last_turn:
@@ -130,13 +130,13 @@ class Ledger:
         return self.known()
 
     def _mend(self, known: Known) -> None:
-        """The store was flushed, or went back in time, if a process knows more than it does."""
+        """Mends a store that was flushed or went back in time: a process then knows more than it does."""
         account, now = self.account, self._now
         is_behind = (known.born, -known.seq) < (account.born, -account.seq)
         if known.born and (not account.born or is_behind):
             arrivals = zip(self._arrivals(), known.arrivals, strict=False)
             self._set_arrivals([max(ours, self._recall(theirs, known)) for ours, theirs in arrivals])
-            # Others may hold turns that nobody here knows of, but none later than the horizon.
+            # Other processes may hold turns that are not known here, but none later than the horizon.
             evenly = (each.interval for each in self._rules.spacings if each.burst == 1)
             account.quiet = now + HORIZON + max(evenly, default=0)
             account.epoch = max(account.epoch, known.epoch)
@@ -149,11 +149,11 @@ class Ledger:
         self._stop_until(self._recall(known.penalty, known))
 
     def _recall(self, time: int, known: Known) -> int:
-        """A time that a process knows. No more of it is left than there was then, whatever the clock did."""
+        """Returns a time that a process knows, no further ahead than it was then, whatever the clock did."""
         return min(time, self._now + time - known.now)
 
     def _restore(self) -> None:
-        """Requests succeed: raise the pace by a small step. One that was sent before a refusal says nothing."""
+        """Requests succeed: raises the pace by a small step. A request that was sent before a refusal says nothing."""
         account, now = self.account, self._now
         if now >= account.penalty and (account.refusals or account.pace < self._rules.ceiling):
             account.refusals = 0
@@ -172,14 +172,14 @@ class Ledger:
         return asked.turn or self.account.turns
 
     def _line(self, wanted: dict[int, Asked]) -> list[Waiting]:
-        """Everybody who waits, in order: who asks now, and the others who are not overdue."""
+        """All callers who wait, in order: those who ask now, and the others who are not overdue."""
         others = [each for each in self.account.line if each.until >= self._now and each.turn not in wanted]
         return sorted(
             [*others, *(Waiting(turn, asked.cost, 0) for turn, asked in wanted.items())], key=lambda each: each.turn
         )
 
     def _serve(self, waiting: Waiting, request: Asked | None, walk: "_Walk") -> Answered | None:
-        """The next in the line, which may have asked just now, or only stand there."""
+        """Serves the next caller in the line, which may have asked just now, or only stand there."""
         at, after = self._slot(walk.arrivals, waiting.cost)
         if request and at - self._now > request.max_wait:
             return Answered("refused", waiting.turn, at)
@@ -200,15 +200,15 @@ class Ledger:
         return Answered("later", waiting.turn, waiting.until - GRACE) if request else None
 
     def _slot(self, arrivals: list[int], cost: int) -> tuple[int, list[int]]:
-        """The earliest moment that suits every limit, and their arrival times after it.
+        """Returns the earliest moment that suits every limit, and their arrival times after it.
 
-        What costs more than a burst goes when all of the burst is there, and those after it wait for the rest.
+        A request that costs more than a burst goes when the whole burst is free, and those after it wait for the rest.
         """
         account = self.account
         at = max(self._now, account.penalty, account.quiet)
         spaced = list(zip(arrivals, self._rules.spacings, strict=True))
         for arrival, each in spaced:
-            # In time, a burst stays what it is at any pace: slowing down must not let anybody through.
+            # Measured in time, a burst stays the same at any pace: slowing down must not let anybody through.
             at = max(at, arrival - (each.burst - min(cost, each.burst)) * each.interval)
         return at, [max(arrival, at) + cost * math.ceil(each.interval / account.pace) for arrival, each in spaced]
 
@@ -217,7 +217,7 @@ class Ledger:
         self._set_arrivals(after)
 
     def _come_back(self, at: int) -> int:
-        """When the turn is near, and on the way there: the line ahead may become shorter."""
+        """Returns when to ask again: when the turn is near, or before, as the line ahead may become shorter."""
         return min(self._now + max(HEARTBEAT, (at - self._now) // 3), at - HORIZON)
 
     def _stop_until(self, time: int) -> None:
@@ -238,7 +238,7 @@ class Ledger:
 
 
 def _follow_clock(account: Account, now: int) -> None:
-    """A clock that stepped back takes all times with it: no time has passed, and none is passed again."""
+    """Moves all times back with a clock that stepped back: no time has passed, and none passes twice."""
     back = account.seen - now
     if back > 0:
         account.arrivals = {name: arrival - back for name, arrival in account.arrivals.items()}

@@ -12,12 +12,12 @@ _LONG_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most `count` requests a `period`; in any window of any length at most rate x length + burst."""
+    """At most `count` requests per `period`; in any window of any length at most rate x length + burst."""
 
     count: int
     period: float
     name: str
-    # Whether all keys of a provider have it together.
+    # Whether all keys of a provider share it.
     shared: bool = False
 
     @property
@@ -27,7 +27,7 @@ class Limit:
 
     @property
     def interval(self) -> float:
-        """Seconds between even requests; a long limit refills so slowly that its burst fits into its period too."""
+        """Seconds between even requests; a long limit refills slowly enough that its burst fits into its period too."""
         refilled = max(1, self.count - self.burst) if self.period > _LONG_SECONDS else self.count
         return self.period / refilled
 
@@ -59,7 +59,7 @@ def parse_limits(text: str) -> tuple[Limit, ...]:
 
 
 def parse_shared_limits(text: str) -> tuple[Limit, ...]:
-    """The same, for all keys of a provider together; nothing means that there is none."""
+    """Limits that all keys of a provider share; an empty text means that there are none."""
     return tuple(replace(limit, shared=True) for limit in parse_limits(text)) if text.strip() else ()
 
 

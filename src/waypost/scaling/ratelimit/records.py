@@ -11,7 +11,7 @@ from waypost.scaling.ratelimit.budget import BudgetLook
 from waypost.scaling.ratelimit.ledger import Ledger
 
 Result = TypeVar("Result")
-# From the records' texts, None for one that is not there, and the store's time, to the texts to keep and a result.
+# Takes the records' texts, None for one that does not exist, and the store's time; returns texts to keep and a result.
 Change = Callable[[Sequence[bytes | None], int], tuple[Sequence[bytes], Result]]
 
 _encode = msgspec.json.encode
@@ -20,9 +20,9 @@ _decode = msgspec.json.Decoder(Account).decode
 
 class BudgetRecords(Protocol):
     async def change(self, names: Sequence[str], change: Change[Result]) -> Result:
-        """Call `change` once nobody else can change these records, with the store's time from then on; keep its texts.
+        """Locks these records, calls `change` with the store's time from then on, and keeps the texts it returns.
 
-        Names are always given in the same order, so that two who lock several do not wait for each other.
+        Names are always given in the same order, so that two callers who lock several do not wait for each other.
         """
         ...
 
@@ -30,7 +30,7 @@ class BudgetRecords(Protocol):
 
 
 class RecordBudgetStore:
-    """A budget is a record; so are the limits that all keys of a provider have together."""
+    """A budget is a record; so are the limits that all keys of a provider share."""
 
     def __init__(self, records: BudgetRecords) -> None:
         self._records = records
@@ -61,12 +61,12 @@ class RecordBudgetStore:
         (own,), _ = await self._records.read([key])
         return _read(own).epoch
 
-    async def news(self, key: str) -> NoReturn:  # noqa: ARG002 - nobody tells us, for no key
+    async def news(self, key: str) -> NoReturn:  # noqa: ARG002 - these stores announce nothing
         await asyncio.Future()
         raise AssertionError("unreachable")
 
     def subscription(self, key: str) -> int | None:  # noqa: ARG002
-        """Nobody tells us of a new epoch: whoever's turn has come looks, which is quick on these stores."""
+        """These stores do not announce new epochs: a caller whose turn has come looks, which is quick here."""
         return None
 
     async def _change(self, key: str, rules: Rules, known: Known, work: Callable[[Ledger], Result]) -> Result:

@@ -16,14 +16,14 @@ from waypost.scaling.ratelimit.limits import Limit, Spacing, parse_limits, parse
 def _read_when_away(text: str) -> WhenAway:
     if text not in get_args(WhenAway):
         raise ValueError(
-            f"{text[:40]!r} is nothing to do while the store is away; choose one of {', '.join(get_args(WhenAway))}."
+            f"{text[:40]!r} is not a choice for while the store is away; use one of {', '.join(get_args(WhenAway))}."
             f"{did_you_mean(text, get_args(WhenAway))}"
         )
     return cast("WhenAway", text)
 
 
 def limit_settings(source: str, default: str) -> type[Any]:
-    """The room that one source has in the settings: its `limit`, and its `all_keys` for all keys together.
+    """The settings of one source: its `limit` for each key, and its `all_keys` for all keys together.
 
     The variable is the same for all sources: it is about the provider in use, whichever that is.
     """
@@ -95,7 +95,7 @@ class BudgetSettings(BudgetRoom):
 
     @property
     def rules(self) -> Mapping[str, Rules]:
-        """By source."""
+        """Returns the rules by source."""
         floor, recovery = min(self.floor, self.ceiling), round(self.recovery * 1_000_000)
         return {
             source: Rules(tuple(map(Spacing.of, limits)), floor, self.ceiling, recovery)

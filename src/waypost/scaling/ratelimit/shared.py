@@ -1,4 +1,4 @@
-"""The budget that everybody uses: turns from a store that all share, and what happens while that is away."""
+"""The budget that all processes use: turns from a store that they share, and what happens while it is away."""
 
 import asyncio
 import random
@@ -26,7 +26,7 @@ _CLOSING_SECONDS = 1.0
 
 
 class _Meters:
-    """Metrics of one budget, looked up once: to do it for each turn would take a tenth of the turn."""
+    """Metrics of one budget, looked up once: looking them up for each turn would take a tenth of the turn."""
 
     def __init__(self, key: str) -> None:
         self.wait = BUDGET_WAIT_SECONDS.labels(_provider(key))
@@ -106,7 +106,7 @@ class SharedBudget:
         return await self._store.look(key)
 
     async def _try(self, key: str, gate: Gate, ticket: Ticket, max_pause: float | None) -> bool:
-        """Whether it is this caller's turn now; else it has to ask again."""
+        """Waits; true when it is this caller's turn, false when it has to ask again."""
         if monotonic() < self._ask_again_at:
             return await self._without_store(key, gate, ticket)
         try:
@@ -127,7 +127,7 @@ class SharedBudget:
         raise _exhausted(key, ticket.at - ticket.deadline)
 
     def _note_away(self, trouble: StoreTrouble) -> None:
-        """A store that hangs must not hold up every request, when there is something to do without it."""
+        """A store that hangs must not hold up every request if there is a way to go on without it."""
         if self._when_away != "closed":
             self._ask_again_at = monotonic() + _LOOK_AGAIN_SECONDS
         if not self._is_away:
@@ -146,7 +146,7 @@ class SharedBudget:
         return is_turn and not gate.penalty_left
 
     def _decide_alone(self, key: str, gate: Gate, cost: int) -> tuple[float, bool]:
-        """How long to wait, and whether to go or to ask the store again after that."""
+        """Returns how long to wait, and whether to go after that or to ask the store again."""
         match self._when_away:
             case "closed":
                 return full_jitter(1, base=_LOOK_AGAIN_SECONDS, cap=_LOOK_AGAIN_SECONDS, rng=self._rng), False
@@ -158,7 +158,7 @@ class SharedBudget:
                 return 0.0, True
 
     def _leave(self, gate: Gate, ticket: Ticket) -> None:
-        """Nobody waits for this: it is worth a try, and a turn that is not given back passes unused."""
+        """Tries to give a turn back, without waiting for it: a turn that is not given back passes unused."""
         if ticket.holds:
             task = asyncio.create_task(_leave(gate, ticket.turn))
             self._leaving.add(task)
@@ -181,7 +181,7 @@ def _provider(key: str) -> str:
 
 
 def _pausing(key: str, left: float, max_pause: float) -> ProviderPauses:
-    """It comes back a little earlier, so that somebody stands in the line when the pause is over."""
+    """Comes back a little early, so that callers stand in the line when the pause is over."""
     return ProviderPauses(
         f"nobody may ask {_provider(key)} for another {left:.0f} s", retry_in=max(0.0, left - max_pause / 2)
     )

@@ -12,7 +12,7 @@ _SECOND = 1_000_000
 
 
 class LimitView(msgspec.Struct, frozen=True):
-    """`free` is how many requests could go at once, `used_ahead` the seconds for which turns are taken already."""
+    """`free` is how many requests could go at once, `used_ahead` for how many seconds turns are already taken."""
 
     limit: str
     scope: str
@@ -21,7 +21,7 @@ class LimitView(msgspec.Struct, frozen=True):
 
 
 class BudgetView(msgspec.Struct, frozen=True):
-    """Times are seconds from now on. `next_turn` is when whoever asks now could go."""
+    """Times are seconds from now. `next_turn` is when a caller that asks now could go."""
 
     provider: str
     key: str

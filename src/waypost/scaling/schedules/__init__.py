@@ -1,1 +1,1 @@
-"""Schedules: what is due, how far each one is, and the loop that enqueues."""
+"""Schedules: what is due, how far each one has come, and the loop that enqueues."""

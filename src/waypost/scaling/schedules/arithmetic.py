@@ -2,7 +2,7 @@
 
 A schedule has lines, times that lie evenly in UTC. What is due lies between the line that was covered last and the one
 that passed last. Keys depend on where time is cut, so the promise to cover it up to a line is written down before any
-key is enqueued: whoever comes after a crash, or at the same time, enqueues exactly these keys and no others.
+key is enqueued: a scheduler that runs after a crash, or at the same time, enqueues exactly these keys and no others.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from waypost.scaling.jobs.shards import ShardKey
 
-# A week of hours. A stretch that has not been done for so long is for a person to look at: its jobs are dead.
+# A week of hours. A stretch that has not been done for that long is for a person to look at: its jobs are dead.
 MOST_AWAITED = 168
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,34 +35,34 @@ class Schedule(Protocol):
 
     @property
     def every(self) -> timedelta:
-        """From line to line."""
+        """The time from one line to the next."""
         ...
 
     @property
     def at(self) -> timedelta:
-        """From midnight in UTC to one of the lines."""
+        """The time from midnight in UTC to one of the lines."""
         ...
 
     @property
     def settling(self) -> timedelta:
-        """From a line to the moment at which what lies before it is due."""
+        """The time from a line until what lies before it is due."""
         ...
 
     @property
     def is_awaited(self) -> bool:
-        """Whether what was enqueued is looked after until it is done; else it comes again when it is next due."""
+        """Whether what was enqueued is looked after until it is done; if not, it comes again when it is next due."""
         ...
 
     def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:
-        """What covers the time between two lines; the same for the same lines."""
+        """Keys that cover the time between two lines; the same for the same lines."""
         ...
 
 
 class Coverage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How far a schedule is: covered up to a time, and perhaps promised up to a later one.
+    """How far a schedule has come: covered up to a time, and perhaps promised up to a later one.
 
-    `awaited` is where each stretch began that was enqueued and is not known to be done; the last ends where the covered
-    time does, and each of the others where the next one begins.
+    `awaited` has the start of each stretch that was enqueued and is not known to be done; the last stretch ends where
+    the covered time does, and each of the others where the next one begins.
     """
 
     covered_until: datetime | None = None
@@ -115,16 +115,14 @@ def promise(schedule: Schedule, now: datetime, coverage: Coverage) -> Coverage:
 
 
 def fulfil(coverage: Coverage, *, awaiting: bool = False) -> Coverage:
-    """All is enqueued. With `awaiting`, it is remembered until it is known to be done, or older than most."""
+    """All is enqueued. With `awaiting`, it is remembered until it is done, or until MOST_AWAITED others follow."""
     assert coverage.covered_until
     awaited = (*coverage.awaited, coverage.covered_until)[-MOST_AWAITED:] if awaiting else ()
     return replace(coverage, covered_until=coverage.promised_until, promised_until=None, awaited=awaited)
 
 
 def settle(coverage: Coverage, left: Collection[datetime]) -> Coverage:
-    """What was awaited is done, up to the first stretch that is not: all after it are remembered too, for where they
-    were cut.
-    """
+    """Forgets awaited stretches up to the first that is not done: those after it stay, for where they were cut."""
     kept = tuple(dropwhile(lambda start: start not in left, coverage.awaited))
     return replace(coverage, awaited=kept)
 

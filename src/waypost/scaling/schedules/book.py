@@ -1,4 +1,4 @@
-"""Where schedules stand, as the store remembers it: how far each is covered, and whether it is paused."""
+"""Where schedules stand, as the store remembers it: how far each one is covered, and whether it is paused."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from waypost.scaling.schedules.arithmetic import Coverage
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """What the store remembers of a schedule, as it is written and as it is meant."""
+    """What the store remembers of a schedule, as text and decoded."""
 
     text: str | None
     coverage: Coverage
@@ -24,7 +24,7 @@ class Book:
         return Entry(text, msgspec.json.decode(text, type=Coverage) if text else Coverage())
 
     async def change(self, name: str, seen: Entry, coverage: Coverage) -> bool:
-        """False when somebody else has changed it since it was read."""
+        """Writes the coverage; false when another process has changed the entry since it was read."""
         return await self._facts.replace(_fact(name), seen.text, msgspec.json.encode(coverage).decode())
 
     async def set_paused(self, name: str, *, paused: bool) -> Coverage:

@@ -32,7 +32,7 @@ class ListedSchedule(msgspec.Struct, frozen=True, kw_only=True):
 async def list_schedules(
     schedules: Mapping[str, Schedule], every: Mapping[str, str], book: Book | None, now: datetime
 ) -> list[ListedSchedule]:
-    """Every schedule that is configured; without a book, nothing of them is covered yet."""
+    """Lists every schedule that is configured; without a book, none of them has covered anything yet."""
     return [
         list_schedule(name, schedule, every[name], (await book.read(name)).coverage if book else Coverage(), now)
         for name, schedule in schedules.items()

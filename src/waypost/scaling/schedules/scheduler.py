@@ -1,4 +1,4 @@
-"""The scheduler: enqueues what is due, and writes down how far it is. Any number of them may run at once."""
+"""The scheduler: enqueues what is due, and writes down how far it has come. Any number of them may run at once."""
 
 import asyncio
 import random
@@ -26,12 +26,12 @@ _TROUBLE_SECONDS = 3.0
 
 class Remind(Protocol):
     def __call__(self, shards: Collection[str], *, group: str) -> Awaitable[Collection[str]]:
-        """Make sure that there is a job for what is left of these shards; returns those that are not done."""
+        """Makes sure that there is a job for what is left of these shards; returns those that are not done."""
         ...
 
 
 class Scheduler:
-    """`clock` is the store's: schedulers whose own clocks differ must not take an hour for over that is not.
+    """`clock` is the store's: schedulers whose own clocks differ must not believe that an hour is over too early.
 
     With `remind`, what the job store forgets of awaited schedules is enqueued again.
     """
@@ -53,7 +53,7 @@ class Scheduler:
         self._remind = remind
 
     async def run(self) -> None:
-        """Until cancelled. It may be broken off anywhere: what it promised, the next one keeps."""
+        """Runs until cancelled. It may be broken off anywhere: the next scheduler keeps what it promised."""
         while True:
             try:
                 pause = await self.look()
@@ -64,7 +64,7 @@ class Scheduler:
             await asyncio.sleep(pause)
 
     async def look(self) -> float:
-        """Enqueue whatever is due; returns after how many seconds to look again."""
+        """Enqueues whatever is due; returns after how many seconds to look again."""
         now = await self._clock()
         for name, schedule in self._schedules.items():
             await self._look_after(name, schedule)
@@ -76,7 +76,7 @@ class Scheduler:
         return max(_SHORTEST_SECONDS, min([_LONGEST_SECONDS, *waits]))
 
     async def _bring_up_to_date(self, name: str, schedule: Schedule, now: datetime) -> Coverage:
-        """Promise, enqueue, fulfil; from the start again when somebody else has changed what is remembered."""
+        """Promise, enqueue, fulfil; starts again when another process has changed what is remembered."""
         while True:
             entry = await self._book.read(name)
             promised = promise(schedule, now, entry.coverage)
@@ -91,7 +91,7 @@ class Scheduler:
                 await self._book.change(name, entry, promised)
 
     async def _look_after(self, name: str, schedule: Schedule) -> None:
-        """What was enqueued and is not done yet has a job, also after the job store has forgotten it."""
+        """Makes sure that what was enqueued and is not done has a job, even after the job store has forgotten it."""
         if self._remind is None or not schedule.is_awaited:
             return
         entry = await self._book.read(name)
@@ -107,7 +107,7 @@ class Scheduler:
         assert promised.covered_until
         assert promised.promised_until
         keys = schedule.keys(promised.covered_until, promised.promised_until)
-        # In a group, so that nobody who cancels an import cancels what the schedule wants too.
+        # In a group, so that cancelling an import does not cancel what the schedule wants too.
         new = await self._jobs.enqueue([NewJob(str(key)) for key in keys], group=_group(name))
         SCHEDULE_ENQUEUED.labels(name).inc(new)
         if new:  # nothing is new where another scheduler was quicker

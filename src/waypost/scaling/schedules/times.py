@@ -1,4 +1,4 @@
-"""How people write when a schedule is due: a period, and a time of day."""
+"""How people write when a schedule is due: a period and a time of day."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Versioned changes of the schema, applied in order, each beside the work of the release before."""
+"""Versioned changes of the schema, applied in order, each while the release before it is at work."""
 
 from functools import cache
 from typing import Any
@@ -26,7 +26,7 @@ def known() -> tuple[Migration, ...]:
 
 
 async def migrate(connection: Any) -> list[Migration]:
-    """Bring the schema up to date, beside the work of an older release; safe when many do it at once.
+    """Brings the schema up to date, while an older release is at work; safe when many processes do it at once.
 
     Returns what was applied.
     """

@@ -1,8 +1,8 @@
 """How one step of the schema is taken, without holding up those who work meanwhile.
 
-A statement that waits for a lock on a table lets nobody pass who comes after it. So no step waits long: it gives up,
-lets the others through, and tries again. Once it has its locks it may not keep them long either. The first line of a
-file says which kind of step it is:
+A statement that waits for a lock on a table blocks all that come after it. So no step waits long: it gives up, lets the
+others through, and tries again. Once it has its locks it may not keep them long either. The first line of a file says
+which kind of step it is:
 
     (anything else)    all statements in one transaction
     -- concurrently    one statement outside of a transaction, such as `create index concurrently if not exists`, which
@@ -25,12 +25,12 @@ from waypost.kernel.backoff import full_jitter
 LOCK_SECONDS, HOLD_SECONDS = 1, 5
 # Building an index beside the work takes as long as it takes.
 _BUILD_SECONDS = 6 * 3600.0
-# "waypost" in ASCII: what everybody who changes the schema agrees to lock.
+# "waypost" in ASCII: the lock that every process takes to change the schema.
 _LOCK = int.from_bytes(b"waypost")
 _TRIES = 300
 _PAUSE, _LONGEST_PAUSE = 0.1, 5.0
 _CONCURRENTLY, _IN_BITES = "-- concurrently", "-- in bites"
-# What the server says when two change one row of its own tables; it has no code for that.
+# What the server says when two processes change one row of its own tables; it has no code for that.
 _TOGETHER = "tuple concurrently updated"
 _INDEX = re.compile(r"create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+(\w+)", re.IGNORECASE)
 
@@ -44,7 +44,7 @@ class Record(Protocol):
 
 
 async def take(connection: Any, sql: str, record: Record) -> bool:
-    """Take the step and write it down, unless somebody else has; whether we did."""
+    """Takes the step and writes it down, unless another process has; returns whether we did."""
     kind = sql.partition("\n")[0].strip()
     if kind == _CONCURRENTLY:
         # Two that build the same index wait for each other, and the server breaks one of them off.
@@ -69,7 +69,7 @@ async def _together(connection: Any, sql: str, record: Record) -> bool:
 
 
 async def _bite(connection: Any, sql: str) -> int:
-    """How many rows were changed."""
+    """Returns how many rows were changed."""
     async with connection.transaction():
         await _bound(connection)
         status: str = await connection.execute(sql)
@@ -90,9 +90,9 @@ async def _concurrently(connection: Any, sql: str) -> None:
 
 
 async def _drop_broken(connection: Any, index: str) -> None:
-    """One that was broken off is there and answers nothing; `if not exists` would leave it so.
+    """Drops an index whose building was broken off: it answers nothing, and `if not exists` would leave it so.
 
-    One that somebody else is just building looks the same; dropping it has to wait, and at the next look it is whole.
+    One that another process is building looks the same; dropping it has to wait, and at the next look it is whole.
     """
     broken = "select 1 from pg_index where indexrelid = to_regclass($1) and not indisvalid"
     if await connection.fetchval(broken, index):
@@ -102,7 +102,7 @@ async def _drop_broken(connection: Any, index: str) -> None:
 
 
 async def _patiently(attempt: Callable[[], Awaitable[Any]]) -> Any:
-    """Until it gets its locks; between two tries, whoever had to wait behind it goes on."""
+    """Tries until it gets its locks; between two tries, those who had to wait behind it go on."""
     rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
     for tried in range(1, _TRIES):
         try:
@@ -112,6 +112,6 @@ async def _patiently(attempt: Callable[[], Awaitable[Any]]) -> Any:
                 raise
             await asyncio.sleep(full_jitter(tried, base=_PAUSE, cap=_LONGEST_PAUSE, rng=rng))
     raise StoreBusy(
-        "a step of the schema never got its lock: somebody holds a table all the time",
+        "a step of the schema never got its lock: another session holds a table all the time",
         next_step="look for long transactions in pg_stat_activity, then run `waypost db migrate` again",
     )

@@ -1,4 +1,4 @@
-"""CSV: a header with the names of the columns, and a record a row."""
+"""CSV: a header with the names of the columns, and one record per row."""
 
 import csv
 from collections.abc import Collection, Iterator, Mapping
@@ -38,7 +38,7 @@ class _Lines:
         self.lost_quotes = 0
 
     def finish_row(self) -> None:
-        """Goes to the end of a row that the parser gave up: a line, but not inside quotes."""
+        """Goes to the end of a row that the parser gave up: the end of a line that is not inside quotes."""
         quotes = self.content.count(b'"') + self.lost_quotes
         while quotes % 2:
             line = next(self.lines, None)

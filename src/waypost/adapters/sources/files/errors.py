@@ -1,4 +1,4 @@
-"""What can be wrong with a file. Formats say it as Broken; to the outside it is FileUnusable, which names the file."""
+"""What can be wrong with a file. Formats raise FileBroken; callers see FileUnusable, which names the file."""
 
 from waypost.kernel.errors import TerminalError
 
@@ -10,7 +10,7 @@ class FileUnusable(TerminalError):
 
 
 class FileBroken(Exception):
-    """The file does not hold together: nobody could say where its next record begins, or that there is none."""
+    """The file does not hold together: there is no telling where its next record begins, or that there is none."""
 
 
 def missing_library(needed_for: str) -> FileUnusable:

@@ -1,4 +1,4 @@
-"""What a format has to tell about a file, and from where it is read on."""
+"""What a format has to say about a file, and from where it is read on."""
 
 from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Format(Protocol):
     def open(self, path: Path, start: Start) -> tuple[Records, int]:
         """Records from `start` or from before it, and how many of them come before it.
 
-        The generator raises Broken, or what the system and its decompressor raise; closing it closes the file.
+        The generator raises FileBroken, or what the system and its decompressor raise; closing it closes the file.
         """
         ...
 
@@ -66,7 +66,7 @@ def too_large(content: bytes, end: int | None, bound: int) -> FoundRecord:
 
 
 def require_columns(columns: Collection[str], needed: Collection[str]) -> None:
-    """Without them no record could be taken in, and all that we hold would look deleted."""
+    """Raises FileBroken without them: no record could be taken in, and all that we hold would look deleted."""
     for path in needed:
         if path not in columns and path.partition(".")[0] not in columns:
             raise FileBroken(

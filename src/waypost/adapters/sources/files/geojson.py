@@ -33,9 +33,10 @@ class GeoJson:
 
 
 def read_features(stream: BinaryIO, bound: int, offset: int = 0) -> Records:
-    """From the beginning, or from behind the feature that ended at `offset`. Raises Broken.
+    """Yields features from the beginning, or after the one that ended at `offset`. Raises FileBroken.
 
-    The last one comes before the text has been read to its end: only who asks for another knows that all is well.
+    The last one comes before the text has been read to its end: only a caller that asks for another knows that all is
+    well.
     """
     if offset:
         stream.seek(offset)
@@ -47,7 +48,7 @@ def read_features(stream: BinaryIO, bound: int, offset: int = 0) -> Records:
 
 
 def _find_features(scanner: JsonScanner) -> None:
-    """Goes to behind the bracket with which the list of features begins."""
+    """Goes to just after the bracket with which the list of features begins."""
     if scanner.peek() != b"{":
         raise FileBroken("it is not a GeoJSON FeatureCollection, which begins with '{'")
     scanner.take(b"{")
@@ -74,7 +75,7 @@ def _features(scanner: JsonScanner, bound: int, *, is_first: bool) -> Records:
 
 
 def _check_the_rest(scanner: JsonScanner) -> None:
-    """Without it, a file that was cut off would look complete."""
+    """Reads the file to its end: without this, a file that was cut off would look complete."""
     while scanner.take(b",}") == b",":
         if _name(scanner) == "features":
             raise FileBroken("it has two lists of features")

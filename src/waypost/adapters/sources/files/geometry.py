@@ -13,7 +13,7 @@ _CORNERS = 3
 def point_of(found: Any, depth: int = 0) -> Point:
     """Longitude and latitude from a geometry, or from a pair of them. Raises ValueError.
 
-    Of an area it is the centre of gravity of the outline, of a line its middle corner, and of several the largest's.
+    For an area it is the outline's centre of gravity, for a line its middle corner, for several that of the largest.
     """
     if not isinstance(found, Mapping):
         return as_point(found)
@@ -45,7 +45,7 @@ def _area(rings: Sequence[Any]) -> float:
 
 
 def _moments(ring: list[Point]) -> tuple[float, float, float]:
-    """Area and first moments of a closed ring, reckoned from its first corner: far from it, small areas would drown."""
+    """Area and first moments of a closed ring, reckoned from its first corner: from afar, small areas would drown."""
     lon0, lat0 = ring[0]
     area = lon = lat = 0.0
     for (x1, y1), (x2, y2) in pairwise(ring):

@@ -39,7 +39,7 @@ class Geometries:
 
     @classmethod
     def read(cls, schema: Any) -> "Geometries":
-        """Raises Broken for coordinates that are not degrees: taken as such, they would lie anywhere."""
+        """Raises FileBroken for coordinates that are not degrees: taken as such, they would lie anywhere."""
         text = (schema.metadata or {}).get(b"geo")
         if text is None:
             # Newer files may only have a type for it, which the reader gives us as binary.
@@ -61,7 +61,7 @@ class Geometries:
         return {*self.encodings, *([GEOMETRY] if self.primary in self.encodings else [])}
 
     def decode(self, row: dict[str, Any]) -> str | None:
-        """Puts GeoJSON in the place of encoded geometries; says why, if one cannot be read."""
+        """Replaces encoded geometries by GeoJSON; returns the reason if one cannot be read."""
         reason = None
         for name, encoding in self.encodings.items():
             try:

@@ -13,7 +13,7 @@ from waypost.adapters.sources.files.lines import BOM
 _CHUNK = 1 << 18
 _SPACE = re.compile(rb"[ \t\r\n]*+")
 _SCALAR = re.compile(rb'[^ \t\r\n,\[\]{}"]*+')
-# Whole strings and all else that is no bracket, and then a bracket, or the quote of a string that goes on past the end.
+# Whole strings and all else that is not a bracket, then a bracket, or the quote of a string that goes on past the end.
 _TO_BRACKET = re.compile(rb'[^"{}\[\]]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"{}\[\]]*+)*+(["{}\[\]])?', re.DOTALL)
 _TO_QUOTE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+(")?', re.DOTALL)
 
@@ -33,11 +33,11 @@ class JsonScanner:
 
     @property
     def offset(self) -> int:
-        """How many bytes of the stream lie behind."""
+        """How many bytes of the stream have been passed."""
         return self._offset + self._position
 
     def peek(self) -> bytes:
-        """The next byte that is no space, without taking it; nothing at the end."""
+        """Returns the next byte that is not a space, without taking it; nothing at the end."""
         if self.offset == 0:
             self._skip_mark()
         while True:
@@ -48,7 +48,7 @@ class JsonScanner:
                 return b""
 
     def take(self, expected: bytes) -> bytes:
-        """The next byte that is no space, which has to be one of these."""
+        """Takes the next byte that is not a space, which has to be one of these."""
         found = self.peek()
         if not found:
             raise FileBroken("it ends in the middle")
@@ -58,7 +58,7 @@ class JsonScanner:
         return found
 
     def value(self, bound: int) -> tuple[bytes, bool]:
-        """The next value, and whether that is the whole of it: it is not, when the value is larger than the bound."""
+        """Returns the next value, and whether it is whole: of one that is larger than the bound, only the beginning."""
         first = self.peek()
         self._begin, self._bound, self._head = self._position, bound, b""
         if first == b'"':
@@ -86,7 +86,7 @@ class JsonScanner:
         return begin
 
     def _skip_nested(self) -> None:
-        # Most of the time goes by here, so that this does by itself what `_match` does.
+        # Most of the time is spent here, so this does by itself what `_match` does.
         depth = 0
         while match := _TO_BRACKET.match(self._buffer, self._position):
             self._position = match.end()
@@ -103,7 +103,7 @@ class JsonScanner:
                 depth -= 1
 
     def _skip_string(self) -> None:
-        """From behind its first quote to behind its last one."""
+        """Goes from after a string's first quote to after its last one."""
         while not self._match(_TO_QUOTE):
             self._need_more()
 
@@ -113,7 +113,7 @@ class JsonScanner:
             self._match(_SCALAR)
 
     def _match(self, pattern: re.Pattern[bytes]) -> bytes | None:
-        """Every pattern here matches, if only nothing; some have a group that says what they came upon."""
+        """Every pattern here matches, if only the empty text; some have a group that says what they came upon."""
         match = pattern.match(self._buffer, self._position)
         assert match
         self._position = match.end()
@@ -124,7 +124,7 @@ class JsonScanner:
             raise FileBroken("it ends in the middle of a value")
 
     def _fill(self) -> bool:
-        """Reads on, and forgets what is no longer wanted: also the value that is being read, when it is too large."""
+        """Reads on, and forgets what is no longer wanted: even the value that is being read, if it is too large."""
         chunk = self._stream.read(_CHUNK)
         if self._begin is not None and self._position - self._begin > self._bound:
             self._head, self._begin = bytes(self._buffer[self._begin : self._begin + SHOWN]), None

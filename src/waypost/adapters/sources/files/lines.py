@@ -25,7 +25,7 @@ class Line:
 
 
 def read_lines(stream: BinaryIO, bound: int, offset: int = 0) -> Iterator[Line]:
-    """From where the stream stands, which is `offset`. A byte order mark at the very beginning is left out."""
+    """Yields lines from where the stream stands, which is `offset`, without a byte order mark at the very beginning."""
     while content := stream.readline(bound):
         is_cut = len(content) >= bound and not content.endswith(b"\n")
         begin, offset, quotes = offset, offset + len(content), 0

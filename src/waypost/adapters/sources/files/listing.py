@@ -25,7 +25,7 @@ def find_files(paths: Sequence[str], folder: Path) -> dict[str, Path]:
 
 
 def list_files(paths: Sequence[str], folder: Path) -> dict[str, Path]:
-    """Those that are there, by name and in the order of their paths."""
+    """Returns the files that exist, by name and in the order of their paths."""
     named: dict[str, Path] = {}
     for path in sorted({path for pattern in paths for path in _matching(pattern, folder)}):
         other = named.setdefault(name_of(path, folder), path)
@@ -35,7 +35,7 @@ def list_files(paths: Sequence[str], folder: Path) -> dict[str, Path]:
 
 
 def name_of(path: Path, folder: Path) -> str:
-    """Readable, different for each path, and the same wherever the folder lies."""
+    """Returns a name that is readable, different for each path, and the same wherever the folder lies."""
     relative = os.path.relpath(path, folder)
     digest = hashlib.blake2s(os.fsencode(relative), digest_size=4).hexdigest()
     readable = re.sub(r"[^A-Za-z0-9._+]+", "-", stem_of(path)).strip("-.")[:_LONGEST_NAME]
@@ -43,7 +43,7 @@ def name_of(path: Path, folder: Path) -> str:
 
 
 def ending_of(path: Path) -> str:
-    """The ending that tells the format: without that of a compression."""
+    """The ending that tells the format, without that of a compression."""
     name = path.name.lower()
     for compression in COMPRESSIONS:
         name = name.removesuffix(compression)

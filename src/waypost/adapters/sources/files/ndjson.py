@@ -1,4 +1,4 @@
-"""JSON records, one a line: NDJSON, JSON Lines, and GeoJSON text sequences, whose lines begin with a separator."""
+"""JSON records, one per line: NDJSON, JSON Lines, and GeoJSON text sequences, whose lines begin with a separator."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Ndjson:
 
 
 def _refuse_half(line: Line, content: bytes) -> None:
-    """A last line may lack its end, but then it has to be whole: else something is missing, and perhaps much of it."""
+    """A last line may lack its end, but then it has to be whole: otherwise something is missing, perhaps a lot."""
     if not line.is_ended:
         try:
             decode_json(content)

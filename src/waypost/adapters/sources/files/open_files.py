@@ -10,7 +10,7 @@ _MOST = 16
 
 
 class OpenFiles:
-    """By shard and cursor. Whoever takes a reading has it alone, and puts it back when it may be read on."""
+    """Readings by shard and cursor. A caller that takes one has it alone, and puts it back when it may be read on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,7 +33,7 @@ class OpenFiles:
                 each.close()
 
     def close(self) -> None:
-        """Also what is still being read is closed, as soon as it is put back."""
+        """Closes all files; those that are still being read are closed as soon as they are put back."""
         with self._lock:
             self._is_closed = True
             left = list(self._readings.values())

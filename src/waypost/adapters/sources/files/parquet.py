@@ -1,4 +1,4 @@
-"""Parquet: a record a row, row group by row group, in batches."""
+"""Parquet: one record per row, row group by row group, in batches."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def _rows(file: Any, group: int, before: int, geometries: Geometries) -> Records
 
 
 def _without_nanoseconds(batch: Any) -> Any:
-    """Python's times have microseconds."""
+    """Rounds times to microseconds, which are all that Python's have."""
     import pyarrow as pa  # noqa: PLC0415 - as above
 
     for at, field in enumerate(batch.schema):

@@ -1,7 +1,7 @@
 """Places straight from files, for a snapshot without a store: GeoJSON, NDJSON and GeoParquet.
 
-A place in our own form, as we export it, is taken as it is. Any other record becomes a place of a source that is called
-like the file, unless it names its source: its id and its position it must have, what else it has under our names is
+A place in our own form, as we export it, is taken as it is. Any other record becomes a place of a source that is named
+after the file, unless it names its source. It must have an id and a position; whatever else it has under our names is
 used, and its other plain values are kept as attributes.
 """
 
@@ -46,7 +46,7 @@ _ATTRIBUTES = {
 
 
 def cut_file(path: Path, wanted: int) -> list[FilePart]:
-    """At most so many parts, which together are the file."""
+    """Returns at most `wanted` parts, which together are the file."""
     with telling(path):
         match _format_of(path):
             case "geoparquet":
@@ -58,7 +58,7 @@ def cut_file(path: Path, wanted: int) -> list[FilePart]:
 
 
 def read_part(part: FilePart, bound: int, batch: int = 1000) -> Iterator[list[Place]]:
-    """Its places, in batches. Raises FileUnusable, with the line, when one of its records cannot be a place."""
+    """Yields a part's places, in batches. Raises FileUnusable, with the line, for a record that cannot be a place."""
     path = Path(part.path)
     form = _FILES.reader_of(path, bound)
     source = source_of(path)
@@ -87,7 +87,7 @@ def _format_of(path: Path) -> str:
 
 
 def _cut_lines(path: Path, wanted: int) -> list[FilePart]:
-    """At the ends of lines."""
+    """Cuts at the ends of lines."""
     size = path.stat().st_size
     ends = {0, size}
     with path.open("rb") as file:
@@ -185,7 +185,7 @@ def _attributes(found: Any) -> Attributes:
 
 
 def _theirs(fields: Mapping[str, Any], source: str) -> Place:
-    """Its address and attributes may stand in objects of their own, as ours do, or beside the rest."""
+    """Reads a foreign record. Address and attributes may be objects of their own, as ours are, or beside the rest."""
     flat = {**fields}
     for name in ("address", "attributes"):
         if isinstance(flat.get(name), Mapping):

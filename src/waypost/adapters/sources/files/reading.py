@@ -18,7 +18,7 @@ from waypost.adapters.sources.files.formats import SHOWN, Format, FoundRecord, S
 from waypost.importing.cuts import IdRange
 from waypost.importing.source import Fetched, Page, ProviderUnavailable, Reject
 
-# With these the system says that trying again changes nothing; with no number it is a decompressor that speaks.
+# After these error numbers, trying again changes nothing; an error without a number comes from a decompressor.
 _HOPELESS = {None, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ENOENT, errno.ELOOP}
 
 
@@ -52,7 +52,7 @@ class Reading:
         self._records.close()
 
     def page(self, bounds: ReadingBounds, is_abandoned: Callable[[], bool]) -> Page:
-        """The next records, up to the bounds. The first page covers all: what no page brings after it is gone."""
+        """Returns the next records, up to the bounds. The first page covers everything: what no page brings is gone."""
         covers = IdRange() if self._cursor.start.number == 0 else None
         fetched: list[Fetched] = []
         rejects: list[Reject] = []
@@ -105,7 +105,7 @@ class Reading:
             return Reject(shown, f"record {number}: {error}", self._external_id(fields or found.content))
 
     def _external_id(self, fields: Any) -> str | None:
-        """As far as it is known: rows are fields before they are decoded, and JSON is not."""
+        """Returns the id if it can be read: rows have fields before they are decoded, and JSON does not."""
         if not isinstance(fields, Mapping):
             return None
         try:
@@ -116,7 +116,7 @@ class Reading:
 
 @contextmanager
 def telling(path: Path) -> Iterator[None]:
-    """Whatever goes wrong with a file is told with its name, and by its kind: worth another try or not."""
+    """Raises whatever goes wrong with a file with its name, as an error that is worth another try or not."""
     try:
         yield
     except (FileBroken, EOFError, zlib.error, lzma.LZMAError) as error:

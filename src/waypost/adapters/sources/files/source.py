@@ -1,4 +1,4 @@
-"""The source that reads files: a shard a file, and pages of records in the order in which they stand there."""
+"""The source that reads files: one shard per file, and pages of records in the order of the file."""
 
 import asyncio
 import threading
@@ -43,7 +43,7 @@ class FilesSource(BaseSource):
 
     @property
     def budget_key(self) -> None:
-        """Nobody is asked."""
+        """None, because no provider is asked."""
 
     def plan(self, scope: Scope, day: date, import_id: str | None = None) -> list[ShardKey]:
         periods = super().plan(scope, day, import_id)
@@ -53,7 +53,7 @@ class FilesSource(BaseSource):
         return [ShardKey(self.name, (("file", file), *period.parts)) for file in self._files for period in periods]
 
     async def check(self) -> None:
-        """Reads a record of a file of each kind."""
+        """Reads one record from a file of each kind."""
         await asyncio.to_thread(self._check)
 
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
@@ -97,7 +97,7 @@ class FilesSource(BaseSource):
         raise failures[0]
 
     def _fetch(self, shard: ShardKey, cursor: str | None, is_abandoned: Callable[[], bool]) -> Page:
-        """The next page, or the first one again when the file has changed since, or while it was being read."""
+        """Returns the next page, or the first one again if the file has changed since, or while it was being read."""
         path = self._path(shard)
         at = Cursor.parse(cursor) if cursor is not None else None
         while True:

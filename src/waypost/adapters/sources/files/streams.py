@@ -18,7 +18,7 @@ def is_compressed(path: Path) -> bool:
 
 
 def open_stream(path: Path) -> BinaryIO:
-    """Reading on at an offset is for what is not compressed."""
+    """Opens a file for reading; only one that is not compressed can be read on from an offset."""
     match path.suffix.lower():
         case ".gz":
             return cast("BinaryIO", gzip.open(path, "rb"))

@@ -14,14 +14,14 @@ class Body:
     """An answer's JSON. `hide` takes secrets out of what is said about it."""
 
     def __init__(self, body: bytes, hide: Callable[[str], str]) -> None:
-        # Some servers begin with a byte order mark, which is no JSON.
+        # Some servers begin with a byte order mark, which is not JSON.
         self._body = body.removeprefix(b"\xef\xbb\xbf").lstrip()
         self._hide = hide
 
     def records(self, path: str) -> list[msgspec.Raw]:
-        """The items of the array at a path; the whole answer is the array, where the path is empty.
+        """The items of the array at a path; the whole answer is the array, if the path is empty.
 
-        Raises ProviderUnavailable for an answer without one: it is no answer, and never an empty page.
+        Raises ProviderUnavailable for an answer without one: that is not an answer, and never an empty page.
         """
         found = self._find(path)
         if found is None or not _is(found, b"["):
@@ -33,7 +33,7 @@ class Body:
         return read_array(found)
 
     def count(self, path: str) -> int:
-        """Raises ProviderUnavailable where there is no count."""
+        """Returns the count at a path. Raises ProviderUnavailable if there is none."""
         found = self._read(path)
         if isinstance(found, str) and found.isascii() and found.isdigit() and len(found) < 19:  # noqa: PLR2004 - 64 bits
             return int(found)
@@ -44,7 +44,7 @@ class Body:
         return found
 
     def flag(self, path: str) -> bool:
-        """Raises ProviderUnavailable where there is neither true nor false."""
+        """Returns true or false, as at a path. Raises ProviderUnavailable where there is neither."""
         found = self._read(path)
         if not isinstance(found, bool):
             raise ProviderUnavailable(
@@ -74,7 +74,7 @@ class Body:
         return found
 
     def _near(self, path: str) -> str:
-        """What there is instead: the keys of the last object on the way."""
+        """Says what there is instead: the keys of the last object on the way."""
         steps = path.split(".") if path else []
         for length in range(len(steps), -1, -1):
             above = ".".join(steps[:length])

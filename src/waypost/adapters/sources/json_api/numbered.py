@@ -1,8 +1,8 @@
 """Cursors of pages that have numbers: `page:3:<read>:<count>:<total>:<check>`, or `offset:200:…`.
 
 `read` is how many records came so far, `count` how many of them with the page before, and `total` how many there are,
-where the provider tells. The check is a digest of the page before: a provider that ignores the parameter would send
-that page for ever.
+if the provider says. The check is a digest of the page before: a provider that ignores the parameter would send that
+page for ever.
 """
 
 import re

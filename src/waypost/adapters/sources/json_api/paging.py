@@ -33,7 +33,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Onwards:
-    """Where the next page starts; whether there is none; and whether there is one that nobody will send.
+    """Where the next page starts; whether there is none; and whether there is one that the provider will not send.
 
     `moved` and `certain` are those of the page.
     """
@@ -101,7 +101,7 @@ class Paging:
                 return self._by_number(received, cursor)
 
     def onwards_again(self, known: Remembered, cursor: str | None) -> Onwards:
-        """After an answer that is as it is remembered; what came before it in this pass may be another."""
+        """Like `onwards`, for an answer that is as remembered; what came before it in this pass may differ."""
         if self._table.kind in {"cursor", "link"}:
             return Onwards(known.cursor, known.last, certain=cursor is None)
         if self._table.kind not in {"page", "offset"} or known.cursor is None:
@@ -161,7 +161,7 @@ class Paging:
         return f"at:{self._client.follow(received.answer, link)}" if link else None
 
     def _kept(self, token: str) -> str:
-        """A token becomes the job's cursor, which is kept and shown."""
+        """Returns a token that may become the job's cursor, which is kept and shown."""
         if len(token) > _LONGEST_TOKEN:
             raise ProviderRejected(f"the token of the next page is longer than {_LONGEST_TOKEN} characters")
         if self._client.hide(token) != token:

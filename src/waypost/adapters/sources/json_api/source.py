@@ -25,7 +25,7 @@ from waypost.importing.pages import PERIODS
 from waypost.importing.source import Extent, Fetched, Page, PlanAxis, Reject, Remembered
 from waypost.scaling.jobs.shards import ShardKey
 
-# How a record becomes a place by its file, and a page a cursor; to be raised when that changes.
+# The version of how records become places and pages become cursors; to be raised when that changes.
 _MAPPING = 2
 
 
@@ -73,18 +73,18 @@ class JsonApiSource(HttpSource):
         self.cuts = _cuts(table, counts_ids=self._counts_ids)
 
     async def check(self) -> None:
-        """One record of a small part of the world, where the provider wants to be told a part."""
+        """Asks for one record, of a small part of the world if the provider wants to be told a part."""
         spot = cell_of(0.0, 0.0, FLOOR_DEPTH) if self._table.scope.box else None
         question = JsonApiQuestion("DE" if self._table.scope.country else None, spot)
         answer = await self._client.get_at(self._address(question, None, size=1))
         Body(answer.body, self._client.hide).records(self._table.records)
 
     def first_address(self, shard: ShardKey) -> str:
-        """What is asked first for a shard, for people."""
+        """The first address asked for a shard, to show to people."""
         return self._client.shown(self._address(self._question(shard), None))
 
     def question(self, shard: ShardKey, cursor: str | None) -> str | None:
-        """Windows are over: nobody asks for them again."""
+        """None for windows: they are over, and nobody asks for them again."""
         if "window" in shard.axes:
             return None
         return f"{self.name} {self._reading} {self._client.shown(self._address(self._question(shard), cursor))}"
@@ -185,7 +185,7 @@ class JsonApiSource(HttpSource):
         return _Seen(Fetched(place, bytes(raw), counted or 0), number, is_asked_for)
 
     def _identify(self, raw: msgspec.Raw) -> tuple[str | None, int | None]:
-        """Which one a record is that cannot be read, so that it is neither taken for deleted nor asked for again."""
+        """Returns the id of a record that cannot be read, so that it is not taken for deleted nor asked for again."""
         try:
             record = read_roughly(raw)
             if not isinstance(record, dict):
@@ -205,9 +205,9 @@ class JsonApiSource(HttpSource):
         *,
         is_complete: bool,
     ) -> IdRange | None:
-        """The numbers of which everything is here: those between the ids of a page, where pages follow ids.
+        """The numbers for which everything is here: those between the ids of a page, where pages follow ids.
 
-        Else all of them, told with the first page: what the later ones bring is struck out again.
+        Otherwise all of them, with the first page: what later pages bring is struck out again.
         """
         if question.window or onwards.truncated:
             return None
@@ -224,7 +224,7 @@ def _codes(question: JsonApiQuestion) -> IdRange:
 
 
 def _digest(table: JsonApiTable) -> str:
-    """Of how answers become places: one that was read by another file, or another release, has to be read again."""
+    """A digest of how answers become places: one that was read by another file or release has to be read again."""
     text = msgspec.json.encode((_MAPPING, table), order="deterministic")
     return hashlib.blake2s(text, digest_size=8).hexdigest()
 
@@ -235,7 +235,7 @@ def _plans(table: JsonApiTable) -> frozenset[PlanAxis]:
 
 
 def _cuts(table: JsonApiTable, *, counts_ids: bool) -> frozenset[Axis]:
-    """Half a window asks another question only where the provider is told its end."""
+    """Half a window asks a different question only if the provider is told its end."""
     possible: dict[Axis, bool] = {
         "box": table.scope.box is not None,
         "window": table.scope.until is not None,

@@ -1,4 +1,4 @@
-"""What the file of a `json-api` source may say, beside what every source says."""
+"""What the file of a `json-api` source may say, besides what every source says."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from waypost.importing.definitions import read_table
 
 PagingKind = Literal["none", "page", "offset", "cursor", "keyset", "link"]
 
-# Beside `kind`, `size` and `size_parameter`, which go with all.
+# Besides `kind`, `size` and `size_parameter`, which go with all.
 _KEYS: Mapping[PagingKind, tuple[str, ...]] = {
     "none": ("limit",),
     "page": ("parameter", "start", "total", "more", "limit"),
@@ -112,7 +112,7 @@ def _check_pagination(table: PaginationTable) -> None:
 
 
 def _check_names(table: JsonApiTable) -> None:
-    """A provider that is told the same twice takes one of them, and nobody knows which."""
+    """A provider that is given a parameter twice takes one of them, and nobody knows which."""
     pages, scope = table.pagination, table.scope
     told: dict[str, str] = {}
     for where, names in (

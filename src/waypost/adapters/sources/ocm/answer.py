@@ -20,9 +20,9 @@ _record = msgspec.json.Decoder(OcmRecord)
 
 @dataclass(frozen=True, slots=True)
 class UnderstoodAnswer:
-    """Places and rejects of the question; up to which id it is answered; whether all its ids are.
+    """Places and rejects that the question asks for; up to which id it is answered; whether all its ids are.
 
-    `covers` are the ids of which it has all there is: none for a window.
+    `covers` are the ids for which it has all there is: none for a window.
     """
 
     fetched: tuple[Fetched, ...]
@@ -82,7 +82,7 @@ def _see(raw: msgspec.Raw, country: str) -> _Seen:
         number = _id_of(raw)
         return _Seen(number, _time_of(raw), Reject(bytes(raw), str(error), f"ocm:{number}" if number else None))
     if place.country != country:
-        # What is no country is not repeated: it could be anything, even our key.
+        # What is not a country is not repeated: it could be anything, even our key.
         where = place.country if place.country in NAMES else "an unknown country"
         raise OutsideScope(f"asked for {country}, the provider sent {place.external_id} in {where}")
     return _Seen(record.id, place.provider_updated_at, Fetched(place, bytes(raw), record.id))
@@ -98,7 +98,7 @@ def _id_of(raw: msgspec.Raw) -> int | None:
 
 
 def _time_of(raw: msgspec.Raw) -> datetime | None:
-    """Its time, so that a window does not count its neighbours' rejects."""
+    """The time of such a record, so that a window does not count its neighbours' rejects."""
     try:
         updated_at = decode_part(_dated, raw).updated_at
         return as_utc(updated_at) if updated_at else None

@@ -75,7 +75,7 @@ class OcmRecord(
     updated_at: datetime | None = None
 
     def to_place(self, asked_for: str | None = None) -> Place:
-        """Where it names no country, it is in the one that was asked for.
+        """Makes a place; a record that names no country is in the one that was asked for.
 
         Raises ValueError, with the reason, for a record that cannot be a place.
         """

@@ -31,7 +31,7 @@ class OcmSource(HttpSource):
     name = "ocm"
     # Not by box: some records of a country lie at (0, 0), and its boxes would miss them.
     plans: frozenset[PlanAxis] = frozenset({"country", "window"})
-    # Not by window either: the provider has no upper bound for times, so that half a window asks the same question.
+    # Not by window either: the provider has no upper bound for times, so half a window asks the same question.
     cuts: frozenset[Axis] = frozenset({"ids"})
 
     def __init__(self, settings: OcmSettings, importing: ImportingSettings) -> None:
@@ -67,7 +67,7 @@ class OcmSource(HttpSource):
         )
         records = read_array(received.body)
         if not records:
-            # A short page is no sign of the end: some servers send less than was asked for. Only nothing is.
+            # A short page is not a sign of the end: some servers send less than was asked for. Only an empty one is.
             covers = None if question.window else IdRange(after + 1, question.ids.end)
             return Page((), (), cursor, last=True, advice=received.advice, covers=covers)
         answer = sift(records, question, after)
@@ -95,7 +95,7 @@ def _read_cursor(cursor: str) -> int:
 
 
 def _licence(settings: OcmSettings) -> Licence:
-    """Only its own address is known to serve its contributors' work."""
+    """Only Open Charge Map's own address is known to serve its contributors' work."""
     if settings.attribution:
         return Licence("", settings.attribution)
     return _LICENCE if settings.url == PUBLIC_URL else Licence("", f"Places from {settings.url}")

@@ -3,7 +3,7 @@
 They are `at:<read>:<total>:/path?…` (a link that the provider gave), `offset:<read>:<total>:<check>:/path` where it
 gave none, or, on the way from the versions, `version:/path` and `locations:/path`: each request is a page of its own,
 so that each has its turn in the budget. `read` is how many locations came so far, and `total` how many there are by
-`X-Total-Count`; it is empty where that was not told.
+`X-Total-Count`; it is empty if there was no such header.
 """
 
 import re
@@ -23,7 +23,7 @@ class PageLink(msgspec.Struct, frozen=True):
     address: str
 
     def __str__(self) -> str:
-        """Without a total nobody needs to know how many came, and links in a circle are noticed by their cursors."""
+        """Without a total, how many came does not matter, and links in a circle are noticed by their cursors."""
         told = RecordTally(0, None) if self.tally.total is None else self.tally
         return f"at:{_told(told)}:{self.address}"
 

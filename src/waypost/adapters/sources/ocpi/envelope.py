@@ -1,4 +1,4 @@
-"""What stands around everything that an OCPI provider says: `{data, status_code, status_message}`."""
+"""The envelope of everything that an OCPI provider says: `{data, status_code, status_message}`."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -44,4 +44,4 @@ def read_data(data: Json, decoder: "msgspec.json.Decoder[Data]", what: str) -> D
     try:
         return decode(decoder, data)
     except ValueError as error:
-        raise ProviderUnavailable(f"the provider's answer is no {what}: {error}") from None
+        raise ProviderUnavailable(f"the provider's answer is not a {what}: {error}") from None

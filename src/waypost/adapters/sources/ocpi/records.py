@@ -30,7 +30,7 @@ class _Named(msgspec.Struct):
 class _Connector(msgspec.Struct):
     standard: str = ""
     power_type: str = ""
-    # Called so in version 2.1.1, and otherwise since then.
+    # The names of version 2.1.1; later versions have others.
     voltage: float | None = None
     amperage: float | None = None
     max_voltage: float | None = None
@@ -39,7 +39,7 @@ class _Connector(msgspec.Struct):
 
     @property
     def power_kw(self) -> float | None:
-        """As it is told, in watts, or volts between a phase and neutral, times amperes, times phases."""
+        """The power that is stated, in watts, or volts between a phase and neutral, times amperes, times phases."""
         if self.max_electric_power:
             return round(self.max_electric_power / 1000, 3)
         voltage, amperage = self.max_voltage or self.voltage, self.max_amperage or self.amperage
@@ -100,7 +100,7 @@ class Location(msgspec.Struct):
         return Attributes(connectors, max(powers, default=None), len(evses) if self.evses is not None else None)
 
     def _status(self) -> Status:
-        """Of all its points: one that works makes it more than closed, and one that does not, less than operational."""
+        """By all its points: one that works makes it more than closed, and one that does not, less than operational."""
         if self.evses and not self._standing():
             return "closed"
         found = {evse.status for evse in self._standing()}
@@ -112,7 +112,7 @@ class Location(msgspec.Struct):
 
 
 class Identity(msgspec.Struct):
-    """What of a location says which one it is, whatever else is wrong with it."""
+    """The part of a location that says which one it is, whatever else is wrong with it."""
 
     id: str
     country_code: str | None = None

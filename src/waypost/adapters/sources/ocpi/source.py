@@ -54,7 +54,7 @@ def make(definition: Mapping[str, Any], context: SourceContext) -> "OcpiSource":
 
 class OcpiSource(HttpSource):
     plans: frozenset[PlanAxis] = frozenset({"all", "window"})
-    # The provider takes both ends of a window, so that half of one is another question.
+    # The provider takes both ends of a window, so half of one is another question.
     cuts: frozenset[Axis] = frozenset({"window"})
 
     def __init__(self, table: OcpiTable, context: SourceContext) -> None:
@@ -73,7 +73,7 @@ class OcpiSource(HttpSource):
             timeout=context.importing.timeout,
             max_answer=context.importing.max_answer,
         )
-        # Where the locations are, from the host on; the versions tell, where it is not configured.
+        # Where the locations are, from the host on; found through the versions, if it is not configured.
         self._locations = self._client.address() if table.url else None
 
     async def check(self) -> None:
@@ -81,13 +81,13 @@ class OcpiSource(HttpSource):
         data_of((await self._client.get("", params)).body, self._client.hide)
 
     def first_address(self, shard: ShardKey) -> str:
-        """What is asked first for a shard, for people."""
+        """The first address asked for a shard, to show to people."""
         window, first = _window(shard, self.name), self._first()
         return self._client.shown(self._client.address() if first == _VERSIONS else self._address(first, window))
 
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
         window = _window(shard, self.name)
-        # Everything is read in one go: what is not among it is gone.
+        # Everything is read in one pass: what is not in it is gone.
         covers = IdRange() if cursor is None and window is None else None
         page = await self._fetch(cursor or self._first(), window)
         return msgspec.structs.replace(page, covers=covers)
@@ -122,7 +122,7 @@ class OcpiSource(HttpSource):
         answer = await self._client.get_at(address)
         found = read_data(data_of(answer.body, self._client.hide), _details, "description of a version")
         for each in found.endpoints:
-            # Who sends locations is who has them; before 2.2 nobody had a role.
+            # The sender of locations is the one that has them; before 2.2 there were no roles.
             if each.identifier == "locations" and each.role in {None, "SENDER"}:
                 return _on_the_way("locations", self._client.follow(answer, each.url), answer)
         raise ProviderRejected(f"the provider has no locations in version {self._table.version}")
@@ -159,7 +159,7 @@ class OcpiSource(HttpSource):
     def _following(
         self, answer: ProviderAnswer, records: Sequence[msgspec.Raw], position: PageLink | Offset, tally: RecordTally
     ) -> str | None:
-        """By the provider's link; without one by its count; and with neither until there is nothing more."""
+        """Goes by the provider's link; without one, by its count; and with neither, until there is nothing more."""
         link = next_link(answer.headers.get("link"))
         if link:
             return str(PageLink(tally, self._client.follow(answer, link)))
@@ -173,7 +173,7 @@ class OcpiSource(HttpSource):
         return None if is_last else str(Offset(tally, check, position.locations))
 
     def _see(self, raw: msgspec.Raw, window: Window | None) -> Fetched | Reject | None:
-        """None for what is not for us: another window's, or what may not be published."""
+        """Returns None for what is not for us: another window's, or what may not be published."""
         external_id = None
         try:
             external_id = decode_part(_identity, raw).external_id(self.name, self._table.version)

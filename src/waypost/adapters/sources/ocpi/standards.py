@@ -25,7 +25,7 @@ _FAMILIES = {
 
 
 def name_of(standard: str) -> str:
-    """The usual name; what is new to us is told as it comes, with spaces."""
+    """Returns the usual name; one that is new to us is shown as it comes, with spaces."""
     if standard in _NAMES:
         return _NAMES[standard]
     for start, name in _FAMILIES.items():

@@ -1,4 +1,4 @@
-"""What the file of an `ocpi` source may say, beside what every source says."""
+"""What the file of an `ocpi` source may say, besides what every source says."""
 
 import base64
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ def read(definition: Mapping[str, Any]) -> OcpiTable:
 
 
 def access_of(table: OcpiTable, environ: Mapping[str, str]) -> Access:
-    """Since version 2.2 the token is sent in base64; some providers have not noticed, and `encode_token` says so."""
+    """Since version 2.2 the token is sent in base64; for providers that have not noticed, there is `encode_token`."""
     token = read_secret(table.token, environ)
     encoded = base64.b64encode(token.reveal().encode()).decode()
     is_encoded = table.version != "2.1.1" if table.encode_token is None else table.encode_token

@@ -16,7 +16,7 @@ def known() -> tuple[Migration, ...]:
 
 
 def migrate(connection: sqlite3.Connection) -> list[Migration]:
-    """Bring the schema up to date; safe when many processes do it at once. Returns what was applied."""
+    """Brings the schema up to date; safe when many processes do it at once. Returns what was applied."""
     applied = []
     for migration in pending(connection)[1]:
         connection.execute("begin immediate")

@@ -1,4 +1,4 @@
--- The provider says how many requests are left until its count starts again, after so many microseconds.
+-- The provider says how many requests are left until its count starts again, in `reset` microseconds.
 
 local remaining, reset = given[3], given[4]
 if remaining <= 0 then

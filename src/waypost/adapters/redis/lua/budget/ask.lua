@@ -60,7 +60,7 @@ local function answer(verdict, turn, at)
   answers[count + 1], answers[count + 2], answers[count + 3] = verdict, turn, at
 end
 
--- Where turns are free; where they will be once those who are here have had theirs; and once all have who stand ahead.
+-- Arrival times: now; once the callers who are here have had their turns; and once all have who stand ahead.
 local free = get_arrivals()
 local rest, arrivals = free, free
 

@@ -1,3 +1,3 @@
--- Turns that were granted in an earlier epoch are void.
+-- The current epoch; turns that were granted in an earlier one are void.
 
 return cmsgpack.pack(read(KEYS[1]).epoch)

@@ -1,4 +1,4 @@
--- Somebody no longer wants its turn. If it was the last that was granted, it is given back.
+-- A caller no longer wants its turn. If it was the last that was granted, it is given back.
 
 local turn, line = given[3], {}
 for _, waiting in ipairs(account.line) do

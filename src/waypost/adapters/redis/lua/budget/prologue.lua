@@ -2,10 +2,9 @@
 -- compares the two step by step.
 --
 -- KEYS[1] is `{namespace:budget:provider}:key`; the part in braces decides where in a cluster it lives, and is itself
--- the key of what all keys of the provider have together. Both hold an account, packed; all vanish when nobody asked
--- for days. ARGV[1] has, packed, the rules and what the caller heard from us last; answers are packed too: this is what
--- most of a call's time would go into otherwise. Times are microseconds of this server's clock, which a double holds
--- exactly.
+-- the key of what all keys of the provider share. Both hold an account, packed; they vanish when nobody asks for days.
+-- ARGV[1] has, packed, the rules and what the caller heard from us last; answers are packed too: otherwise most of a
+-- call's time would go into encoding them. Times are microseconds of this server's clock, which a double holds exactly.
 
 local HORIZON = 400000
 local HEARTBEAT = 500000
@@ -95,7 +94,7 @@ local function stop_until(time)
   end
 end
 
--- A clock that stepped back takes all times with it.
+-- Moves all times back with a clock that stepped back.
 local function follow_clock(each)
   local back = each.seen - now
   if back > 0 then
@@ -117,7 +116,7 @@ end
 -- This server was flushed, or went back in time, if a process knows more than we do.
 local known_now, born, seq, epoch, pace, penalty, _, known_arrivals = unpack(given[2])
 
--- A time that a process knows. No more of it is left than there was then, whatever the clock did.
+-- Returns a time that a process knows, no further ahead than it was then, whatever the clock did.
 local function recall(time)
   return math.min(time, now + time - known_now)
 end
@@ -151,10 +150,10 @@ mend()
 account.pace = math.min(math.max(account.pace, floor), ceiling)
 account.seq = account.seq + 1
 
--- The last thing that a script does: keep the accounts, tell who listens of a new epoch, and say what is known now.
+-- The last thing that a script does: keep the accounts, tell listeners of a new epoch, and say what is known now.
 local epoch_before = account.epoch
 local function write_short(kept, members)
-  -- Who takes a turn the short way does not say who it is, which somebody has to have done.
+  -- A caller that takes a turn the short way does not name its process, so at least one must be known.
   if is_shared or members == 0 or #account.line > 0 or account.penalty > now or account.quiet > now
     or account.refusals > 0 then
     if short then

@@ -1,4 +1,4 @@
--- Pending and leased → cancelled, for some that the group wants and nobody else; it wants the others no more either.
+-- Pending and leased → cancelled, for some that only this group wants; it no longer wants the others either.
 --
 -- KEYS[1]  the root
 -- ARGV[1]  group

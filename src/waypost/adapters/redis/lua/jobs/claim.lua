@@ -12,7 +12,7 @@ local owner, limit, pool = ARGV[1], tonumber(ARGV[2]), ARGV[5]
 local lease_until, max_attempts = now + tonumber(ARGV[3]), tonumber(ARGV[4])
 local before_now = '(' .. text(now)
 
--- So many expired jobs are looked at in one call for those to bury; the next call looks again.
+-- How many expired jobs one call looks at for those to bury; the next call looks again.
 local MOST_BURIED = 1000
 
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', key('leased'), '-inf', before_now, 'LIMIT', 0, MOST_BURIED)) do

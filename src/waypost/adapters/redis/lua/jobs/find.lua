@@ -1,4 +1,4 @@
--- The ids of shards.
+-- The ids of the jobs of shards.
 --
 -- KEYS[1]  the root
 -- ARGV[1]  JSON: a list of shards

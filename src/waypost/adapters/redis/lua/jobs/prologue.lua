@@ -2,7 +2,7 @@
 --
 -- KEYS[1] is the root, `{namespace}:jobs`. Every other key is the root with a suffix, so that all of a namespace share
 -- one hash tag, hence one slot of a cluster. Times are microseconds of this server's clock, which a double holds
--- exactly. A script that fails half-way is not undone, so each looks first and writes then.
+-- exactly. A script that fails half-way is not undone, so each looks first and writes afterwards.
 --
 --   <root>                        hash: layout, oldest_code
 --   :fence                        string: the last fence given out
@@ -110,8 +110,8 @@ local function is_unfinished(job)
   return job.status == 'pending' or job.status == 'leased'
 end
 
--- Into its status, or out of it, in the tallies of all its groups; what a group cancelled and others go on with is
--- cancelled for it.
+-- Counts a job into its status, or out of it, in the tallies of all its groups; a job that a group cancelled and others
+-- go on with counts as cancelled for it.
 local function tally(job, difference)
   for _, group in ipairs(job.groups) do
     bump(group, 'status:' .. job.status, difference)
@@ -121,7 +121,7 @@ local function tally(job, difference)
   end
 end
 
--- The job, for the holder of its current fence alone.
+-- Returns the job, but only for the holder of its current fence.
 local function held(id, fence)
   local job = find(id)
   return job and job.status == 'leased' and job.fence == tonumber(fence) and job or nil
@@ -136,7 +136,7 @@ local function enter_pool(job, pool, at)
   end
 end
 
--- Into the indexes of its status; `at` is when it is due, its lease ends, or it ended.
+-- Adds a job to the indexes of its status; `at` is when it is due, its lease ends, or it ended.
 local function enter(job, at)
   place(key('ids:', job.status), job.id, 0)
   if is_unfinished(job) then
@@ -171,7 +171,7 @@ local function leave(job)
   tally(job, -1)
 end
 
--- From its status to another; `at` as in `enter`; more fields and values to set may follow.
+-- Moves a job from its status to another; `at` as in `enter`; more fields and values to set may follow.
 local function move(job, status, at, ...)
   leave(job)
   job.status = status
@@ -212,7 +212,7 @@ local function counters_of(job)
   return counters
 end
 
--- A name leaves a list of them; whether it was there.
+-- Removes a name from a list; returns whether it was there.
 local function drop(names, name)
   for at, each in ipairs(names) do
     if each == name then
@@ -234,7 +234,7 @@ local function note_counters_before(job, group)
   end
 end
 
--- These groups want the job from here on, also those that had cancelled; a group that wants it already is left alone.
+-- These groups want the job from here on, even those that had cancelled; a group that wants it already is left alone.
 local function join(job, groups)
   local at = job.status == 'pending' and job.not_before or job.lease_until
   local joined = false
@@ -257,7 +257,7 @@ local function join(job, groups)
   end
 end
 
--- The group wants the job no more, from where it was in the group's pool.
+-- The group no longer wants the job, which leaves the group's pool.
 local function cancel_for(job, group)
   tally(job, -1)
   drop(job.groups, group)
@@ -317,13 +317,13 @@ local function lift_fences(above)
   end
 end
 
--- Its workers stopped without a word too often in a row.
+-- Buries a job whose workers stopped without a word too often in a row.
 local function bury(job)
   move(job, 'dead', now, 'error_code', 'lease-expired', 'error_message',
     'its workers stopped without a word, again and again', 'error_at', text(now))
 end
 
--- So many arguments fit into one call from Lua.
+-- How many arguments fit into one call from Lua.
 local MOST_ARGUMENTS = 4000
 
 local function call_in_parts(command, set, arguments)
@@ -332,7 +332,7 @@ local function call_in_parts(command, set, arguments)
   end
 end
 
--- What was placed is in the sorted sets from here on.
+-- Writes what was placed into the sorted sets.
 local function write_places()
   for set, members in pairs(places) do
     local added, removed = {}, {}

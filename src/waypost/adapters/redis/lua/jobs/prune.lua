@@ -1,4 +1,4 @@
--- Forgets jobs of one status that ended before a time, the oldest first, and no more than so many.
+-- Forgets jobs of one status that ended before a time, the oldest first, up to a number of them.
 --
 -- KEYS[1]  the root
 -- ARGV[1]  status: done, dead or cancelled; others have no end, so nothing is found

@@ -1,4 +1,4 @@
--- Extends leases whose fence is still current, also when they have expired.
+-- Extends leases whose fence is still current, even if they have expired.
 --
 -- KEYS[1]  the root
 -- ARGV[1]  JSON: a list of {id, fence}

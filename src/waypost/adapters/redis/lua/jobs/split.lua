@@ -1,4 +1,4 @@
--- Leased → done, and a pending job for each part, wanted by whoever wants the whole.
+-- Leased → done, and a pending job for each part, wanted by the groups that want the whole.
 --
 -- KEYS[1]  the root
 -- ARGV[1]  id

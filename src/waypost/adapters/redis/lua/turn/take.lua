@@ -5,7 +5,7 @@
 -- KEYS[1] is the short form of an account, which is there only while nothing is the matter: born, seq, seen, turns,
 -- epoch, pace, last_turn, members and a checksum of the limits' names, then each limit's arrival time, then those before
 -- the last turn. ARGV[1]: born, seq and checksum as the caller knows them, cost, longest wait, then interval and burst of
--- each limit. All of it are doubles.
+-- each limit. All of these are doubles.
 
 local HORIZON = 400000
 local HEAD, GIVEN, DOUBLE = 72, 40, 8

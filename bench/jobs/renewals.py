@@ -29,7 +29,7 @@ def _counts(database: Database) -> list[int]:
 async def _claim(database: Database) -> list[Lease]:
     async with open_job_store(database.client_url, migrating=True) as store:
         await store.enqueue([NewJob(f"bench/id:{new_id()}") for _ in range(_JOBS)])
-        return list(await store.claim("renewals", limit=_HELD, lease=600, max_attempts=5))
+        return list(await store.claim("renewals", limit=_HELD, lease=600, max_vanished=5))
 
 
 async def _renew(database: Database, leases: list[Lease]) -> None:

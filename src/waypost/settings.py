@@ -11,9 +11,9 @@ from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.importing.settings import ImportingSettings
 from waypost.kernel.configuration import Configuration, Found, SecretUrl, SettingError, setting
 from waypost.kernel.suggesting import did_you_mean
-from waypost.scaling.chores import PruneSchedule
 from waypost.scaling.events.settings import EventsSettings
 from waypost.scaling.jobs.settings import JobsSettings
+from waypost.scaling.prune_schedule import PruneSchedule
 from waypost.scaling.ratelimit.settings import BudgetRoom, BudgetSettings, limit_settings
 from waypost.scaling.schedules.arithmetic import Schedule
 from waypost.serving.schedules import SnapshotSchedule

@@ -27,7 +27,7 @@ async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 @pytest.fixture
 async def lease(backend: Backend) -> Lease:
     await backend.stores.jobs.enqueue([NewJob(SHARD)])
-    [claimed] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+    [claimed] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_vanished=5)
     return claimed
 
 
@@ -87,7 +87,7 @@ async def test_a_job_store_that_forgot_everything_gives_larger_fences_than_the_p
     empty = replace(backend.settings.storage, jobs=f"sqlite:///{tmp_path / 'empty.db'}")
     async with open_stores(replace(backend.settings, storage=empty)) as stores:
         await stores.jobs.enqueue([NewJob(SHARD)])
-        [claimed] = await stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+        [claimed] = await stores.jobs.claim("me", limit=1, lease=30, max_vanished=5)
     assert claimed.fence > 700
 
 

@@ -72,7 +72,7 @@ def test_how_it_stands_is_decided_by_its_jobs(stored: str, jobs: dict[str, int],
 
 async def reject(backend: Backend, shard: str, *rejects: Reject) -> None:
     await backend.stores.jobs.enqueue([NewJob(shard)], group="one")
-    [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+    [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_vanished=5)
     await backend.stores.pages.commit(lease, Page((), rejects, None, last=True), writing())
 
 

@@ -26,8 +26,8 @@ async def enqueue(jobs: JobStore, shards: Sequence[str], group: str | None = "on
     return await jobs.enqueue([NewJob(shard) for shard in shards], group=group)
 
 
-async def claim(jobs: JobStore, limit: int = 1, *, owner: str = "me", max_attempts: int = 5) -> list[Lease]:
-    return list(await jobs.claim(owner, limit=limit, lease=30, max_attempts=max_attempts))
+async def claim(jobs: JobStore, limit: int = 1, *, owner: str = "me", max_vanished: int = 5) -> list[Lease]:
+    return list(await jobs.claim(owner, limit=limit, lease=30, max_vanished=max_vanished))
 
 
 async def test_scheduling_twice_adds_nothing(jobs: JobStore) -> None:
@@ -67,7 +67,7 @@ async def test_a_claim_takes_no_more_than_its_limit_and_nobody_else_gets_them(jo
 async def test_a_claim_can_be_kept_to_one_group(jobs: JobStore) -> None:
     await enqueue(jobs, SHARDS[:1], "one")
     await enqueue(jobs, SHARDS[1:], "two")
-    leases = await jobs.claim("me", limit=5, lease=30, max_attempts=5, group="two")
+    leases = await jobs.claim("me", limit=5, lease=30, max_vanished=5, group="two")
     assert [lease.shard for lease in leases] == SHARDS[1:]
 
 
@@ -78,7 +78,7 @@ async def test_many_claimers_never_share_a_job(job_backend: JobBackend) -> None:
     async def drain(owner: str) -> list[str]:
         taken: list[str] = []
         async with job_backend.open_again() as other:
-            while leases := await other.claim(owner, limit=3, lease=30, max_attempts=5):
+            while leases := await other.claim(owner, limit=3, lease=30, max_vanished=5):
                 taken += [lease.shard for lease in leases]
         return taken
 
@@ -169,9 +169,9 @@ async def test_a_job_that_kills_its_workers_ends_up_dead(job_backend: JobBackend
     jobs = job_backend.jobs
     await enqueue(jobs, SHARDS[:1], "one")
     for _ in range(3):
-        assert await claim(jobs, max_attempts=3)
+        assert await claim(jobs, max_vanished=3)
         await job_backend.age(31)
-    assert await claim(jobs, max_attempts=3) == []
+    assert await claim(jobs, max_vanished=3) == []
     [job] = await jobs.list(status="dead")
     assert (job.last_error_code, job.attempts_total) == ("lease-expired", 3)
 
@@ -199,11 +199,11 @@ async def test_a_job_that_was_given_back_has_not_killed_its_worker(job_backend: 
     await jobs.fail(failed, FAILURE, retry_in=0, counted={})
     for _ in range(3):
         for _ in range(2):
-            await claim(jobs, max_attempts=3)
+            await claim(jobs, max_vanished=3)
             await job_backend.age(31)
-        [lease] = await claim(jobs, max_attempts=4)
+        [lease] = await claim(jobs, max_vanished=4)
         await jobs.release(lease, counted={})
-    [lease] = await claim(jobs, max_attempts=3)
+    [lease] = await claim(jobs, max_vanished=3)
     assert (lease.attempts, lease.failures) == (1, 1)
 
 
@@ -243,7 +243,7 @@ async def test_what_a_dead_worker_of_a_name_left_behind_can_be_released_at_once(
     await enqueue(jobs, SHARDS, "one")
     await claim(jobs, 2, owner="up")
     await claim(jobs, 1, owner="other")
-    assert await jobs.release_owner("up", max_attempts=5) == 2
+    assert await jobs.release_owner("up", max_vanished=5) == 2
     assert len(await claim(jobs, 3)) == 2
 
 
@@ -253,7 +253,7 @@ async def test_a_job_that_kills_its_worker_at_every_start_goes_dead(jobs: JobSto
     for _ in range(3):
         held = {lease.shard: lease for lease in await claim(jobs, 2, owner="up")}
         await jobs.checkpoint(held[harmless], cursor="after:9", counted={})
-        assert await jobs.release_owner("up", max_attempts=3) == 2
+        assert await jobs.release_owner("up", max_vanished=3) == 2
     [left] = await claim(jobs, 2)
     assert left.shard == harmless
     [job] = await jobs.list(status="dead")
@@ -469,7 +469,7 @@ async def test_whoever_holds_a_cancelled_job_has_lost_it(job_backend: JobBackend
 async def test_a_job_stays_while_another_group_wants_it_and_goes_with_the_last(jobs: JobStore) -> None:
     await enqueue(jobs, SHARDS[:2], "one")
     await enqueue(jobs, SHARDS[1:], "two")
-    [lease] = await jobs.claim("me", limit=1, lease=30, max_attempts=5, group="two")
+    [lease] = await jobs.claim("me", limit=1, lease=30, max_vanished=5, group="two")
     assert await jobs.cancel("one") == 1
     assert await status_of(jobs, SHARDS[0]) == "cancelled"
     assert (await jobs.renew([lease], lease=30)).kept == {lease.job_id}
@@ -483,8 +483,8 @@ async def test_what_others_go_on_with_is_cancelled_for_the_group_until_it_has_en
     await jobs.cancel("one")
     assert (await jobs.tally("one")).jobs == {"cancelled": 1}
     assert (await jobs.tally("two")).jobs == {"pending": 1}
-    assert await jobs.claim("me", limit=1, lease=30, max_attempts=5, group="one") == []
-    [lease] = await jobs.claim("me", limit=1, lease=30, max_attempts=5, group="two")
+    assert await jobs.claim("me", limit=1, lease=30, max_vanished=5, group="one") == []
+    [lease] = await jobs.claim("me", limit=1, lease=30, max_vanished=5, group="two")
     assert (await jobs.tally("one")).jobs == {"cancelled": 1}
     await jobs.complete([Done(lease, {"pages": 1})])
     for group in ("one", "two"):
@@ -521,14 +521,14 @@ async def test_enqueueing_a_cancelled_job_makes_it_pending_with_its_cursor(job_b
 async def test_a_group_that_enqueues_again_wants_what_it_had_cancelled(jobs: JobStore) -> None:
     await enqueue(jobs, SHARDS[:2], "one")
     await enqueue(jobs, SHARDS[1:2], "two")
-    [lease] = await jobs.claim("me", limit=1, lease=30, max_attempts=5, group="one")
+    [lease] = await jobs.claim("me", limit=1, lease=30, max_vanished=5, group="one")
     await jobs.release(lease, counted={"pages": 1})
     await jobs.cancel("one")
     assert await enqueue(jobs, SHARDS[:2], "one") == 1
     tally = await jobs.tally("one")
     assert (tally.jobs, tally.counters["pages"]) == ({"pending": 2}, 1)
     assert await jobs.cancel("two") == 0
-    assert len(await jobs.claim("me", limit=5, lease=30, max_attempts=5, group="one")) == 2
+    assert len(await jobs.claim("me", limit=5, lease=30, max_vanished=5, group="one")) == 2
     assert await jobs.cancel("one") == 2
 
 

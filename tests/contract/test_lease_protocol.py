@@ -146,7 +146,7 @@ class LeaseProtocol(RuleBasedStateMachine):
 
     @rule(limit=st.integers(1, 5))
     def claim(self, limit: int) -> None:
-        leases = self.run(self.jobs.claim("somebody", limit=limit, lease=LEASE, max_attempts=MAX_ATTEMPTS))
+        leases = self.run(self.jobs.claim("somebody", limit=limit, lease=LEASE, max_vanished=MAX_ATTEMPTS))
         self.model.bury()
         claimable = self.model.claimable()
         assert {lease.shard for lease in leases} <= claimable

@@ -28,7 +28,7 @@ SHARD = "ocm/country:DE/full:2026-02-21"
 @pytest.fixture
 async def lease(backend: Backend) -> Lease:
     await backend.stores.jobs.enqueue([NewJob(shard) for shard in [SHARD]], group="one")
-    [claimed] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+    [claimed] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_vanished=5)
     return claimed
 
 
@@ -59,7 +59,7 @@ async def test_a_last_page_ends_the_job(backend: Backend, lease: Lease) -> None:
 
 async def test_a_stale_worker_writes_nothing(backend: Backend, lease: Lease) -> None:
     await backend.age(31)
-    [newer] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
+    [newer] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_vanished=5)
     with pytest.raises(LeaseLost):
         await backend.stores.pages.commit(lease, page(1, cursor="after:1"), writing(counted={"requests": 1}))
     assert await stored(backend) == {}
@@ -155,7 +155,7 @@ def test_in_whatever_order_pages_arrive_the_latest_request_wins(kept: Kept, orde
 
 async def shard(backend: Backend, key: str) -> Lease:
     await backend.stores.jobs.enqueue([NewJob(key)])
-    leases = await backend.stores.jobs.claim("me", limit=10, lease=30, max_attempts=5)
+    leases = await backend.stores.jobs.claim("me", limit=10, lease=30, max_vanished=5)
     return next(lease for lease in leases if lease.shard == key)
 
 
@@ -278,7 +278,7 @@ async def test_a_stale_worker_removes_nothing(backend: Backend, lease: Lease) ->
     await bring(backend, lease, page(1, last=True))
     stale = await refresh(backend, "one")
     await backend.age(31)
-    await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
+    await backend.stores.jobs.claim("other", limit=1, lease=30, max_vanished=5)
     with pytest.raises(LeaseLost):
         await bring(backend, stale, page(last=True, covers=IdRange()), at=1)
     assert set(await stored(backend)) == {"ocm:1"}
@@ -315,7 +315,7 @@ async def test_a_page_with_parts_ends_the_shard_and_others_go_on_with_the_rest(b
     job = await backend.stores.jobs.get(whole.shard)
     assert job
     assert job.status == "done"
-    found = await backend.stores.jobs.claim("other", limit=10, lease=30, max_attempts=5)
+    found = await backend.stores.jobs.claim("other", limit=10, lease=30, max_vanished=5)
     assert [each.shard for each in found] == list(parts)
 
 
@@ -356,7 +356,7 @@ async def test_importing_twice_writes_no_place_and_no_event(backend: Backend, le
 
 async def test_a_page_that_fails_says_nothing(backend: Backend, lease: Lease) -> None:
     await backend.age(31)
-    await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
+    await backend.stores.jobs.claim("other", limit=1, lease=30, max_vanished=5)
     with pytest.raises(LeaseLost):
         await bring(backend, lease, page(1))
     assert await events(backend) == []

@@ -56,7 +56,7 @@ class Shard:
         jobs = self.backend.stores.jobs
         if self.lease:
             await jobs.release(self.lease, counted={})
-        leases = await jobs.claim("me", limit=100, lease=30, max_attempts=5)
+        leases = await jobs.claim("me", limit=100, lease=30, max_vanished=5)
         self.lease = next(lease for lease in leases if lease.shard == self.key)
         return self
 

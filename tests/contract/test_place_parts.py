@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 async def bring(backend: Backend, *numbers: int) -> None:
     shard = f"ocm/country:DE/ids:{min(numbers)}..{max(numbers)}/full:2026-02-21"
     await backend.stores.jobs.enqueue([NewJob(shard)])
-    [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+    [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_vanished=5)
     await backend.stores.pages.commit(lease, page(*numbers, last=True), writing())
 
 

@@ -30,7 +30,7 @@ async def apart(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 async def claim(backend: Backend) -> list[Lease]:
-    return list(await backend.stores.jobs.claim("me", limit=10, lease=30, max_attempts=5))
+    return list(await backend.stores.jobs.claim("me", limit=10, lease=30, max_vanished=5))
 
 
 async def import_all(backend: Backend) -> list[Lease]:
@@ -72,7 +72,7 @@ async def test_a_shard_whose_job_is_forgotten_is_forgotten_too_but_never_the_hig
         await apart.stores.pages.begin(Lease("x", highest.shard, highest.fence - 1, 1, None))
     async with apart.open_again() as again:
         await again.jobs.enqueue([NewJob(shard) for shard in SHARDS])
-        fences = [lease.fence for lease in await again.jobs.claim("me", limit=10, lease=30, max_attempts=5)]
+        fences = [lease.fence for lease in await again.jobs.claim("me", limit=10, lease=30, max_vanished=5)]
     assert min(fences) > highest.fence
 
 

@@ -94,7 +94,7 @@ async def test_each_process_reads_its_part_of_the_store(
 ) -> None:
     async with open_backend(backend_name, tmp_path / "data") as backend:
         await backend.stores.jobs.enqueue([NewJob("ocm/country:DE/full:2026-02-21")])
-        [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+        [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_vanished=5)
         await backend.stores.pages.commit(lease, page(*range(500), last=True), writing())
         data, store = str(tmp_path / "data"), backend.settings.storage.store_url
         env = {"WAYPOST_STORE": store, "WAYPOST_DATA": data}

@@ -46,7 +46,7 @@ class NoBudget:
 async def refresh(backend: Backend, told: Provider, text: str, name: str, *, fields: str = FIELDS) -> dict[str, int]:
     shard = f"lights/refresh:{name}"
     await backend.stores.jobs.enqueue([NewJob(shard)])
-    [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+    [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_vanished=5)
     stores = backend.stores
     async with open_source(f"{told.url}/lights", text, fields=fields, page_size=10) as source:
         engine = Engine(

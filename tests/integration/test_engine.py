@@ -102,7 +102,7 @@ def book(pages: int, *, places: int = 10) -> Answer:
 
 async def hold(backend: Backend, shard: str = SHARD) -> Held:
     await backend.stores.jobs.enqueue([NewJob(shard)])
-    [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+    [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_vanished=5)
     return Held(lease, monotonic() + 30)
 
 

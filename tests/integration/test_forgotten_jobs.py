@@ -82,7 +82,7 @@ async def test_what_ends_while_it_is_looked_for_is_not_done_again(backend: Backe
     await stores.jobs.enqueue([NewJob(shard)], group="one")
 
     async def end() -> None:
-        [lease] = await stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+        [lease] = await stores.jobs.claim("me", limit=1, lease=30, max_vanished=5)
         begun = await stores.pages.begin(lease)
         assert begun
         await stores.pages.commit(begun, page(1, last=True), writing())
@@ -121,7 +121,7 @@ class Clockwork:
 
 
 async def claim(backend: Backend, limit: int = 100) -> list[Lease]:
-    return list(await backend.stores.jobs.claim("me", limit=limit, lease=30, max_attempts=5))
+    return list(await backend.stores.jobs.claim("me", limit=limit, lease=30, max_vanished=5))
 
 
 async def work(backend: Backend, lease: Lease) -> bool:

@@ -52,7 +52,7 @@ async def enqueue(jobs: MongoJobStore, shards: list[str], group: str = "one") ->
 
 
 async def claim(jobs: MongoJobStore, limit: int = 1, *, group: str | None = None, owner: str = "me") -> list[Lease]:
-    return list(await jobs.claim(owner, limit=limit, lease=30, max_attempts=5, group=group))
+    return list(await jobs.claim(owner, limit=limit, lease=30, max_vanished=5, group=group))
 
 
 # Plans

@@ -29,7 +29,7 @@ async def test_work_goes_on_while_the_primary_steps_down() -> None:
         try:
             jobs = MongoJobStore(database)
             await jobs.enqueue([NewJob(shard) for shard in SHARDS])
-            leases = list(await jobs.claim("me", limit=len(SHARDS), lease=60, max_attempts=5))
+            leases = list(await jobs.claim("me", limit=len(SHARDS), lease=60, max_vanished=5))
 
             async def end(lease: Lease) -> None:
                 await patiently(lambda: jobs.complete([Done(lease, {})]))

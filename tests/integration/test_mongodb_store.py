@@ -54,7 +54,7 @@ async def database(backend: Backend) -> AsyncIterator[MongoDatabase]:
 
 async def shard(backend: Backend, key: str = SHARD) -> Lease:
     await backend.stores.jobs.enqueue([NewJob(key)], group="one")
-    leases = await backend.stores.jobs.claim("me", limit=10, lease=30, max_attempts=5)
+    leases = await backend.stores.jobs.claim("me", limit=10, lease=30, max_vanished=5)
     return next(lease for lease in leases if lease.shard == key)
 
 
@@ -146,10 +146,10 @@ async def test_nobody_claims_a_job_while_its_page_is_committed(backend: Backend,
 
     committing = asyncio.create_task(database.transaction(commit))
     await is_held.wait()
-    assert await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5) == []
+    assert await backend.stores.jobs.claim("other", limit=1, lease=30, max_vanished=5) == []
     goes_on.set()
     await committing
-    [newer] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
+    [newer] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_vanished=5)
     assert (newer.cursor, newer.fence > lease.fence) == ("after:1", True)
 
 
@@ -171,7 +171,7 @@ async def test_a_job_that_is_held_for_long_keeps_no_others_from_being_claimed_or
     committing = asyncio.create_task(database.transaction(commit))
     await is_held.wait()
     await jobs.enqueue([NewJob("ocm/country:FR/full:2026-02-21")])
-    [found] = await jobs.claim("other", limit=limit, lease=30, max_attempts=5)
+    [found] = await jobs.claim("other", limit=limit, lease=30, max_vanished=5)
     assert found.shard == "ocm/country:FR/full:2026-02-21"
     renewed = await jobs.renew([lease, found], lease=30)
     assert (renewed.kept, renewed.busy) == ({found.job_id}, {lease.job_id})
@@ -187,10 +187,10 @@ async def test_a_job_that_is_held_and_was_begun_too_often_keeps_no_others_from_b
     await database.jobs.update_one({"shard": SHARD}, {"$set": {"attempts": 5}})
     async with database.client.start_session() as session, await session.start_transaction():
         await database.jobs.update_one({"_id": spent.job_id}, {"$set": {"pages": 7}}, session=session)
-        [found] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
+        [found] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_vanished=5)
         assert found.shard == "ocm/country:FR/full:2026-02-21"
         await session.abort_transaction()
-    assert await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5) == []
+    assert await backend.stores.jobs.claim("other", limit=1, lease=30, max_vanished=5) == []
     job = await backend.stores.jobs.get(SHARD)
     assert job
     assert job.status == "dead"
@@ -204,10 +204,10 @@ async def test_a_claim_that_others_hold_up_leaves_out_what_they_hold(
     await backend.stores.jobs.enqueue([NewJob(f"ocm/country:FR/full:{number}") for number in range(5)])
     async with database.client.start_session() as session, await session.start_transaction():
         await database.jobs.update_one({"shard": "ocm/country:FR/full:3"}, {"$set": {"pages": 7}}, session=session)
-        leases = await backend.stores.jobs.claim("one", limit=5, lease=30, max_attempts=5)
+        leases = await backend.stores.jobs.claim("one", limit=5, lease=30, max_vanished=5)
         assert [lease.shard[-1] for lease in leases] == ["0", "1", "2", "4"]
         await session.abort_transaction()
-    [last] = await backend.stores.jobs.claim("one", limit=5, lease=30, max_attempts=5)
+    [last] = await backend.stores.jobs.claim("one", limit=5, lease=30, max_vanished=5)
     assert last.shard == "ocm/country:FR/full:3"
 
 
@@ -226,7 +226,7 @@ async def test_a_claim_whose_answer_comes_too_late_is_a_claim(
 
     monkeypatch.setattr(jobs._claims, "_leased", too_late)
     await jobs.enqueue([NewJob(f"ocm/country:FR/full:{number}") for number in range(count)])
-    leases = await jobs.claim("one", limit=count, lease=30, max_attempts=5)
+    leases = await jobs.claim("one", limit=count, lease=30, max_vanished=5)
     assert [lease.attempts for lease in leases] == [1] * count
     assert (await jobs.renew(leases, lease=30)).kept == {lease.job_id for lease in leases}
 
@@ -317,7 +317,7 @@ async def test_a_page_of_which_nobody_hears_whether_it_was_kept_is_not_tried_aga
     await proxy.cut()
     # It was, and whoever is next goes on after it.
     await backend.age(31)
-    [next_lease] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
+    [next_lease] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_vanished=5)
     assert next_lease.cursor == "after:2"
     assert (await backend.stores.jobs.tally("one")).counters == {"requests": 1, "added": 2}
     assert await backend.stores.places.count() == 2

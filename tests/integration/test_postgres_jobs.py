@@ -69,7 +69,7 @@ async def enqueue(jobs: PostgresJobStore, shards: list[str], delay: float = 0) -
 
 
 async def claim(jobs: PostgresJobStore, limit: int) -> list[Lease]:
-    return list(await jobs.claim("me", limit=limit, lease=30, max_attempts=5))
+    return list(await jobs.claim("me", limit=limit, lease=30, max_vanished=5))
 
 
 @pytest.mark.parametrize("group", [None, "two"])
@@ -458,7 +458,7 @@ async def splitting(jobs: PostgresJobStore, lease: Lease) -> None:
 
 
 async def releasing_the_owner(jobs: PostgresJobStore, _lease: Lease) -> None:
-    await jobs.release_owner("me", max_attempts=5)
+    await jobs.release_owner("me", max_vanished=5)
 
 
 async def failing_and_reviving(jobs: PostgresJobStore, lease: Lease) -> None:

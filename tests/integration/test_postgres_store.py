@@ -42,7 +42,7 @@ async def admin(backend: Backend) -> AsyncIterator[Any]:
 
 async def leases(backend: Backend, count: int) -> list[Lease]:
     await backend.stores.jobs.enqueue([NewJob(f"ocm/ids:{number}..{number + 1}") for number in range(count)])
-    return list(await backend.stores.jobs.claim("me", limit=count, lease=30, max_attempts=5))
+    return list(await backend.stores.jobs.claim("me", limit=count, lease=30, max_vanished=5))
 
 
 async def commit(backend: Backend, lease: Lease, brought: Page, *, at: datetime = NOON) -> dict[str, int]:
@@ -219,9 +219,9 @@ async def test_nobody_claims_a_job_while_its_page_is_committed(backend: Backend,
         await admin.execute("lock table places in exclusive mode")
         committing = asyncio.create_task(commit(backend, lease, page(1, cursor="after:1")))
         await until(admin, WAITING)
-        assert await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5) == []
+        assert await backend.stores.jobs.claim("other", limit=1, lease=30, max_vanished=5) == []
     assert await committing == {"added": 1}
-    [next_lease] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
+    [next_lease] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_vanished=5)
     assert next_lease.cursor == "after:1"
 
 
@@ -229,7 +229,7 @@ async def test_a_worker_that_stops_in_the_middle_of_a_page_does_not_keep_its_job
     [lease] = await leases(backend, 1)
     with pytest.raises(StoreAway):
         await stop_in_the_middle(backend, lease)
-    [next_lease] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_attempts=5)
+    [next_lease] = await backend.stores.jobs.claim("other", limit=1, lease=30, max_vanished=5)
     assert next_lease.cursor is None
 
 

@@ -83,7 +83,7 @@ async def test_a_slot_that_has_moved_is_followed() -> None:
         await jobs.enqueue([NewJob("ocm/country:DE/full:2026-02-21")])
         with moving(f"{{{namespace}}}:jobs") as move:
             move.take_all()
-        [lease] = await jobs.claim("me", limit=5, lease=30, max_attempts=5)
+        [lease] = await jobs.claim("me", limit=5, lease=30, max_vanished=5)
         assert lease.shard == "ocm/country:DE/full:2026-02-21"
         await jobs.release(lease, counted={})
         assert await jobs.prune(older_than=0) == 0

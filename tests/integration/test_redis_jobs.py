@@ -95,7 +95,7 @@ async def enqueue(jobs: RedisJobStore, names: list[str], group: str | None = "on
 
 
 async def claim(jobs: RedisJobStore, limit: int = 1, group: str | None = None) -> list[Lease]:
-    return list(await jobs.claim("me", limit=limit, lease=30, max_attempts=5, group=group))
+    return list(await jobs.claim("me", limit=limit, lease=30, max_vanished=5, group=group))
 
 
 async def test_scripts_that_the_server_forgot_are_loaded_again(jobs: RedisJobStore) -> None:
@@ -177,7 +177,7 @@ async def live_through_everything(jobs: RedisJobStore) -> None:
     await jobs.fail(dead, FAILURE, retry_in=None, counted={})
     await jobs.release(released, counted={})
     await jobs.raise_fences(1)
-    assert await jobs.release_owner("nobody", max_attempts=5) == 0
+    assert await jobs.release_owner("nobody", max_vanished=5) == 0
     assert await jobs.prune(older_than=3600) == 0
     assert len(await jobs.list(prefix="ocm/country:DE/part", group="one")) == 2
     assert (await jobs.tally("one")).jobs == {"pending": 6, "leased": 1, "done": 2, "dead": 1}
@@ -335,7 +335,7 @@ async def test_what_touches_many_jobs_goes_through_all_of_them_in_chunks(own_red
         assert len((await jobs.renew(leases, lease=30)).kept) == 2500
         assert len(await jobs.list(status="leased", prefix="ocm/", group="one", limit=5000)) == 2500
         assert [job.shard for job in await jobs.list(prefix="ocm/c", limit=2500)] == shards(2500)
-        assert await jobs.release_owner("me", max_attempts=5) == 2500
+        assert await jobs.release_owner("me", max_vanished=5) == 2500
         for lease in await claim(jobs, 1200):
             await jobs.fail(lease, FAILURE, retry_in=None, counted={})
         assert await jobs.revive() == 1200
@@ -420,7 +420,7 @@ async def test_a_waiter_is_told_of_whatever_makes_a_job_claimable(how: str) -> N
             case "revive":
                 await jobs.revive()
             case _:
-                await jobs.release_owner("me", max_attempts=5)
+                await jobs.release_owner("me", max_vanished=5)
         await asyncio.wait_for(waiter.wait(60), timeout=30)
 
 

@@ -67,13 +67,13 @@ async def test_the_url_of_sentinels_does_not_do_for_one_server() -> None:
 async def test_work_goes_on_when_the_master_is_lost(failover: Failover) -> None:
     async with open_jobs(failover.url, "waypost") as jobs, open_budget(failover.url) as budget:
         await jobs.enqueue([NewJob(shard) for shard in SHARDS])
-        held, *_ = await jobs.claim("me", limit=1, lease=60, max_attempts=5)
+        held, *_ = await jobs.claim("me", limit=1, lease=60, max_vanished=5)
         await jobs.wait(10)  # the beginning of the subscription counts as news
         await budget.acquire(KEY)
         before = await budget.look(KEY)
         await asyncio.to_thread(failover.lose_the_primary)
         assert await patiently(lambda: jobs.complete([Done(held)])) == {held.job_id}
-        rest = await jobs.claim("me", limit=5, lease=60, max_attempts=5)
+        rest = await jobs.claim("me", limit=5, lease=60, max_vanished=5)
         assert [lease.shard for lease in rest] == SHARDS[1:]
         assert min(lease.fence for lease in rest) > held.fence
         await budget.acquire(KEY)

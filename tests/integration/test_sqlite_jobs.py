@@ -17,7 +17,7 @@ def full_of_finished_jobs(tmp_path: Path) -> Path:
         database = await SqliteDatabase.open(tmp_path / "jobs.db")
         store = SqliteJobStore(database)
         await store.enqueue([NewJob(f"ocm/country:DE/ids:{number}..") for number in range(3000)], group="one")
-        leases = await store.claim("me", limit=2900, lease=30, max_attempts=5)
+        leases = await store.claim("me", limit=2900, lease=30, max_vanished=5)
         await store.complete([Done(lease) for lease in leases])
         database.close()
 
@@ -39,7 +39,7 @@ def full_of_finished_jobs(tmp_path: Path) -> Path:
 def test_no_statement_of_a_worker_reads_the_finished_jobs(full_of_finished_jobs: Path, name: str, index: str) -> None:
     connection = sqlite3.connect(full_of_finished_jobs)
     connection.execute("analyze")
-    values = dict.fromkeys(("now", "limit", "group", "max_attempts", "until", "id", "fence"), 1)
+    values = dict.fromkeys(("now", "limit", "group", "max_vanished", "until", "id", "fence"), 1)
     plan = "\n".join(row[3] for row in connection.execute(f"explain query plan {SQL[name]}", values))
     connection.close()
     assert index in plan

@@ -88,7 +88,7 @@ async def test_workers_that_were_killed_do_not_use_up_the_attempts_of_their_job(
 
     await backend.stores.jobs.enqueue([NewJob(SHARDS[0])], group="one")
     for _ in range(4):  # as often as a worker would try it, and once more
-        await backend.stores.jobs.claim("killed", limit=1, lease=30, max_attempts=100)
+        await backend.stores.jobs.claim("killed", limit=1, lease=30, max_vanished=100)
         await backend.age(31)
     async with worker(backend, handler) as working:
         await working.run_until_done("one")
@@ -107,7 +107,7 @@ async def test_a_job_that_fails_once_after_killed_workers_is_tried_again(backend
 
     await backend.stores.jobs.enqueue([NewJob(SHARDS[0])], group="one")
     for _ in range(4):
-        await backend.stores.jobs.claim("killed", limit=1, lease=30, max_attempts=100)
+        await backend.stores.jobs.claim("killed", limit=1, lease=30, max_vanished=100)
         await backend.age(31)
     async with worker(backend, handler) as working:
         await working.run_until_done("one")
@@ -219,7 +219,7 @@ async def test_a_shard_is_dropped_the_moment_its_lease_is_lost(backend: Backend)
         stolen: Sequence[Lease] = []
         while not stolen:  # a renewal may have come in between
             await backend.age(60)
-            stolen = await backend.stores.jobs.claim("thief", limit=1, lease=60, max_attempts=9)
+            stolen = await backend.stores.jobs.claim("thief", limit=1, lease=60, max_vanished=9)
         assert stolen[0].fence > held.lease.fence
         try:
             await asyncio.Event().wait()

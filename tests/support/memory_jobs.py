@@ -51,11 +51,11 @@ class MemoryJobStore:
             return len(unwanted)
 
     async def claim(
-        self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
+        self, owner: str, *, limit: int, lease: float, max_vanished: int, group: str | None = None
     ) -> Sequence[Lease]:
         with self._lock:
             now = utc_now()
-            self._bury_the_exhausted(now, max_attempts)
+            self._bury_the_exhausted(now, max_vanished)
             wanted = self.jobs.values() if group is None else [self.jobs[key] for key in self._waiting(group)]
             until = now + timedelta(seconds=lease)
             return [self._lease(job, owner, until) for job in _claimable(wanted, now)[:limit]]
@@ -116,13 +116,13 @@ class MemoryJobStore:
             if why:
                 self._set_error(job.id, why, now)
 
-    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
+    async def release_owner(self, owner: str, *, max_vanished: int) -> int:
         with self._lock:
             left = [job for job in self.jobs.values() if job.status == "leased" and job.lease_owner == owner]
             for job in left:
                 self.jobs[job.id] = (
                     _buried(job, utc_now())
-                    if job.attempts >= max_attempts
+                    if job.attempts >= max_vanished
                     else replace(job, status="pending", lease_owner=None, lease_until=None)
                 )
             return len(left)
@@ -233,9 +233,9 @@ class MemoryJobStore:
         status = self.jobs[job_id].status
         return "cancelled" if status in UNFINISHED and job_id in self._cancelled[group] else status
 
-    def _bury_the_exhausted(self, now: datetime, max_attempts: int) -> None:
+    def _bury_the_exhausted(self, now: datetime, max_vanished: int) -> None:
         for job in _expired(self.jobs.values(), now):
-            if job.attempts >= max_attempts:
+            if job.attempts >= max_vanished:
                 self.jobs[job.id] = _buried(job, now)
 
     def _lease(self, job: Job, owner: str, until: datetime) -> Lease:

@@ -100,7 +100,8 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         stores = await stack.enter_async_context(opening)
         settings, scope = await _choose_provider(settings, wish, stores.facts, stack)
         # The lock says that no other `up` runs on this folder: no process works on what an earlier one held.
-        await stores.jobs.release_owner(_owner(settings), max_attempts=settings.jobs.max_attempts)
+        # What kills `up` goes dead sooner than what loses workers of a fleet: a person has to start it each time.
+        await stores.jobs.release_owner(_owner(settings), max_vanished=settings.jobs.max_attempts)
         await stores.facts.set(ADDRESS, address(sock))
 
         role, state = LivePlaces(settings), ImportState()

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from waypost.kernel.clock import to_text
 from waypost.kernel.configuration import setting
-from waypost.scaling.chores import OURSELVES
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shards import OURSELVES, ShardKey
 from waypost.scaling.schedules.times import parse_period, parse_time_of_day
 
 SNAPSHOT = "snapshot"

@@ -97,7 +97,7 @@ class PrunesTooSoon(MemoryJobStore):
 class KeepsWhatItsOwnerLeft(MemoryJobStore):
     """Says that it released the jobs of a dead worker, and did not."""
 
-    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
+    async def release_owner(self, owner: str, *, max_vanished: int) -> int:
         return sum(job.status == "leased" and job.lease_owner == owner for job in self.jobs.values())
 
 
@@ -119,9 +119,9 @@ class LeavesTheExpired(MemoryJobStore):
     """Never looks at a lease that is over: whoever died keeps its jobs."""
 
     async def claim(
-        self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
+        self, owner: str, *, limit: int, lease: float, max_vanished: int, group: str | None = None
     ) -> Sequence[Lease]:
-        return await super().claim(owner, limit=limit, lease=lease * 1000, max_attempts=max_attempts, group=group)
+        return await super().claim(owner, limit=limit, lease=lease * 1000, max_vanished=max_vanished, group=group)
 
 
 BROKEN: tuple[type[MemoryJobStore], ...] = (

@@ -78,7 +78,7 @@ class Client:
         begin = self._history.moment()
         try:
             with self._history.a_claim():
-                leases = await self._jobs.claim(self._name, limit=most, lease=LEASE, max_attempts=MAX_ATTEMPTS)
+                leases = await self._jobs.claim(self._name, limit=most, lease=LEASE, max_vanished=MAX_ATTEMPTS)
         except StoreTrouble:
             self._history.add(Operation("claim", begin, NEVER, answer="unknown", owner=self._name))
             return []
@@ -108,7 +108,7 @@ class Client:
         """As a process does that starts in another's place; the leases of the dead one stay about, and are stale."""
         owner = self._name
         asked = Operation("release owner", 0, 0, owner=owner)
-        await self._ask(asked, lambda: self._jobs.release_owner(owner, max_attempts=MAX_ATTEMPTS))
+        await self._ask(asked, lambda: self._jobs.release_owner(owner, max_vanished=MAX_ATTEMPTS))
 
     async def raise_fences(self) -> None:
         """To about where they are: that is where a raise and a claim can meet."""

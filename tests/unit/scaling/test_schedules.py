@@ -16,10 +16,10 @@ from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.importing.windows import Window
 from waypost.kernel.configuration import SettingError
 from waypost.kernel.errors import StoreTrouble
-from waypost.scaling.chores import PruneSchedule
 from waypost.scaling.jobs.job import NewJob
 from waypost.scaling.jobs.shards import ShardKey
 from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.prune_schedule import PruneSchedule
 from waypost.scaling.schedules.arithmetic import Coverage, Schedule, due, last_line, next_due
 from waypost.scaling.schedules.book import Book
 from waypost.scaling.schedules.scheduler import Scheduler

@@ -42,22 +42,22 @@ class Claims:
         self._rng = random.Random()  # noqa: S311 - spreads claimers, guards nothing
 
     async def claim(
-        self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None
+        self, owner: str, *, limit: int, lease: float, max_vanished: int, group: str | None
     ) -> Sequence[Lease]:
         # Jobs whose pages are being committed, even by workers that were killed: the server takes a minute to notice.
         taken: list[str] = []
         for _ in range(_ROUNDS if limit > 0 else 0):
-            expired, due = await self._candidates(limit, max_attempts, group, taken)
+            expired, due = await self._candidates(limit, max_vanished, group, taken)
             if not expired and not due:
                 return []
             leases: list[Lease] = []
             try:
                 if expired:
                     first = await self._take_fences(len(expired))
-                    await self._lease_at_once(Offer(expired, first, owner, lease, max_attempts), leases, taken)
+                    await self._lease_at_once(Offer(expired, first, owner, lease, max_vanished), leases, taken)
                 if due:
                     first = await self._take_fences(len(due))
-                    await self._lease(Offer(due, first, owner, lease, max_attempts), leases, taken)
+                    await self._lease(Offer(due, first, owner, lease, max_vanished), leases, taken)
             except (PyMongoError, StoreRefused):
                 # What is leased by now would have no holder until it expires. The next claim meets the error again.
                 if not leases:
@@ -71,14 +71,14 @@ class Claims:
         return []
 
     async def _candidates(
-        self, limit: int, max_attempts: int, group: str | None, taken: Collection[str]
+        self, limit: int, max_vanished: int, group: str | None, taken: Collection[str]
     ) -> tuple[list[str], list[str]]:
         """Returns ids of jobs whose lease is over, and of jobs that are due."""
         wanted = {**wanted_by(group), **({"_id": {"$nin": list(taken)}} if taken else {})}
         expired = await self._expired(limit, wanted)
-        if any(job["attempts"] >= max_attempts for job in expired):
-            await self._bury(max_attempts)
-            expired = await self._expired(limit, {**wanted, "attempts": {"$lt": max_attempts}})
+        if any(job["attempts"] >= max_vanished for job in expired):
+            await self._bury(max_vanished)
+            expired = await self._expired(limit, {**wanted, "attempts": {"$lt": max_vanished}})
         ids = self._pick(expired, limit)
         room = limit - len(ids)
         index = PENDING if group is None else PENDING_BY_GROUP
@@ -89,9 +89,9 @@ class Claims:
         found = self._jobs.find({**EXPIRED, **wanted}, _SEEN, hint=LEASED, limit=limit * self._spread)
         return await found.to_list()
 
-    async def _bury(self, max_attempts: int) -> None:
+    async def _bury(self, max_vanished: int) -> None:
         """Buries jobs that were begun too often; if one of them is taken, the next claim does."""
-        spent = {**EXPIRED, "attempts": {"$gte": max_attempts}}
+        spent = {**EXPIRED, "attempts": {"$gte": max_vanished}}
         with suppress(Taken):
             await self._database.transaction(
                 lambda session: self._jobs.update_many(spent, burying(), hint=LEASED, session=session), waiting=False

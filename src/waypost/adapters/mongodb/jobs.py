@@ -78,9 +78,9 @@ class MongoJobStore:
 
     @at_the_border(_QUICK)
     async def claim(
-        self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
+        self, owner: str, *, limit: int, lease: float, max_vanished: int, group: str | None = None
     ) -> Sequence[Lease]:
-        return await self._claims.claim(owner, limit=limit, lease=lease, max_attempts=max_attempts, group=group)
+        return await self._claims.claim(owner, limit=limit, lease=lease, max_vanished=max_vanished, group=group)
 
     async def wait(self, seconds: float) -> None:
         await self._database.arrivals.wait(seconds)
@@ -165,9 +165,9 @@ class MongoJobStore:
         await self.change(lease, ending("pending", counted, delay=delay, attempts=0, **said))
 
     @at_the_border(_QUICK)
-    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
+    async def release_owner(self, owner: str, *, max_vanished: int) -> int:
         left = {"status": "leased", "lease_owner": owner}
-        buried = await self._jobs.update_many({**left, "attempts": {"$gte": max_attempts}}, burying())
+        buried = await self._jobs.update_many({**left, "attempts": {"$gte": max_vanished}}, burying())
         released = await self._jobs.update_many(left, {"$set": {**NO_LEASE, "status": "pending"}})
         return buried.modified_count + released.modified_count
 

@@ -15,7 +15,7 @@ class Offer:
     first: int
     owner: str
     lease: float
-    max_attempts: int
+    max_vanished: int
 
     @property
     def free(self) -> Document:
@@ -27,7 +27,7 @@ class Offer:
         return {
             "_id": {"$in": list(self.ids)},
             "fence": {"$lt": self.first},
-            "$or": [DUE, {**EXPIRED, "attempts": {"$lt": self.max_attempts}}],
+            "$or": [DUE, {**EXPIRED, "attempts": {"$lt": self.max_vanished}}],
         }
 
     @property

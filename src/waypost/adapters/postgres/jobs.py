@@ -101,12 +101,12 @@ class PostgresJobStore:
             return held, int(await tx.fetchval(SQL["cancel"], held))
 
     async def claim(
-        self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
+        self, owner: str, *, limit: int, lease: float, max_vanished: int, group: str | None = None
     ) -> Sequence[Lease]:
         if self._wakeups:
             self._wakeups.forget()
         leases: list[Lease] = []
-        asked = (owner, lease, max_attempts, group)
+        asked = (owner, lease, max_vanished, group)
         try:
             if self._expired_wait_too_long():
                 await self._claim(leases, limit, *asked, only_expired=True)
@@ -138,7 +138,7 @@ class PostgresJobStore:
         limit: int,
         owner: str,
         lease: float,
-        max_attempts: int,
+        max_vanished: int,
         group: str | None,
         *,
         only_expired: bool,
@@ -147,7 +147,7 @@ class PostgresJobStore:
         sql = CLAIM if group is None else CLAIM_IN_GROUP
         buried = 1
         while buried and len(leases) < limit:
-            rows = await self._database.fetch(sql, owner, limit - len(leases), lease, max_attempts, group, only_expired)
+            rows = await self._database.fetch(sql, owner, limit - len(leases), lease, max_vanished, group, only_expired)
             found = [Lease(str(row["id"]), *row[1:]) for row in rows if row["shard"] is not None]
             buried = len(rows) - len(found)
             # Fences were drawn in the order of the claim; an update returns its rows in whichever order it met them.
@@ -191,8 +191,8 @@ class PostgresJobStore:
         said = (why.code, storable(why.message)) if why else (None, None)
         await self._change(SQL["release"], lease, delay, encode(counted), *said)
 
-    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
-        [row] = await self._database.fetch(SQL["release_owner"], owner, max_attempts)
+    async def release_owner(self, owner: str, *, max_vanished: int) -> int:
+        [row] = await self._database.fetch(SQL["release_owner"], owner, max_vanished)
         return int(row["released"])
 
     async def raise_fences(self, above: int) -> None:

@@ -57,10 +57,10 @@ class RedisJobStore:
             cancelled += ended
 
     async def claim(
-        self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
+        self, owner: str, *, limit: int, lease: float, max_vanished: int, group: str | None = None
     ) -> Sequence[Lease]:
         pool = "" if group is None else f":{group}"
-        rows = await self._run("claim", owner, limit, microseconds(lease), max_attempts, pool)
+        rows = await self._run("claim", owner, limit, microseconds(lease), max_vanished, pool)
         return [Lease(*row) for row in rows]
 
     async def wait(self, seconds: float) -> None:
@@ -97,10 +97,10 @@ class RedisJobStore:
         said = [why.code, why.message] if why else []
         await self._run_held("release", lease, counted, microseconds(delay), *said)
 
-    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
+    async def release_owner(self, owner: str, *, max_vanished: int) -> int:
         released = 0
         async for ids in self._walk(by_status("leased"), _CHUNK):
-            released += await self._run("release_owned", owner, json(ids), max_attempts)
+            released += await self._run("release_owned", owner, json(ids), max_vanished)
         return released
 
     async def revive(self, shards: Collection[str] | None = None) -> int:

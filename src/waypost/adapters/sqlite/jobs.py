@@ -47,11 +47,11 @@ class SqliteJobStore:
         return await self._database.write(work)
 
     async def claim(
-        self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
+        self, owner: str, *, limit: int, lease: float, max_vanished: int, group: str | None = None
     ) -> Sequence[Lease]:
         def work(tx: sqlite3.Connection) -> list[Lease]:
             now = now_us()
-            tx.execute(SQL["bury"], {"now": now, "max_attempts": max_attempts})
+            tx.execute(SQL["bury"], {"now": now, "max_vanished": max_vanished})
             ids = _claimable(tx, now, limit, group)
             last = tx.execute(SQL["take_fences"], {"count": len(ids)}).fetchone()["last"]
             fences = range(last - len(ids) + 1, last + 1)
@@ -125,9 +125,9 @@ class SqliteJobStore:
 
         await self._database.write(work)
 
-    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
+    async def release_owner(self, owner: str, *, max_vanished: int) -> int:
         def work(tx: sqlite3.Connection) -> int:
-            left = {"owner": owner, "max_attempts": max_attempts, "now": now_us()}
+            left = {"owner": owner, "max_vanished": max_vanished, "now": now_us()}
             return tx.execute(SQL["bury_owned"], left).rowcount + tx.execute(SQL["release_owner"], left).rowcount
 
         return await self._database.write(work)

@@ -30,14 +30,14 @@ update jobs
 set status = 'dead', lease_owner = null, lease_until = null, finished_at = :now, last_error_at = :now,
     last_error_code = 'lease-expired',
     last_error_message = 'its workers stopped without a word, again and again'
-where status = 'leased' and lease_until < :now and attempts >= :max_attempts;
+where status = 'leased' and lease_until < :now and attempts >= :max_vanished;
 
 -- bury_owned: jobs that a dead worker of that name left behind and that were begun too often in a row
 update jobs
 set status = 'dead', lease_owner = null, lease_until = null, finished_at = :now, last_error_at = :now,
     last_error_code = 'lease-expired',
     last_error_message = 'its workers stopped without a word, again and again'
-where status = 'leased' and lease_owner = :owner and attempts >= :max_attempts;
+where status = 'leased' and lease_owner = :owner and attempts >= :max_vanished;
 
 -- expired: leased jobs that any worker may take
 select id from jobs

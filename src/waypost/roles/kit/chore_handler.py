@@ -3,9 +3,9 @@
 from waypost.bootstrap.stores import Stores
 from waypost.importing.prune import prune
 from waypost.kernel.quantities import parse_duration
-from waypost.scaling.chores import OLDER, PRUNE
 from waypost.scaling.jobs.job import Held
 from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+from waypost.scaling.prune_schedule import OLDER, PRUNE
 from waypost.serving.schedules import SNAPSHOT
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger

@@ -10,9 +10,8 @@ from waypost.importing.source import Source
 from waypost.kernel.errors import AskedWrongly, NotNow
 from waypost.roles.kit.chore_handler import Chores
 from waypost.roles.kit.importer_parts import make_engine
-from waypost.scaling.chores import OURSELVES
 from waypost.scaling.jobs.job import Held
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shards import OURSELVES, ShardKey
 from waypost.scaling.jobs.worker import Handler
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger

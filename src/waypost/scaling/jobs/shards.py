@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from waypost.kernel.errors import AskedWrongly
 
+# What the keys of chores, our own jobs that ask no provider, begin with.
+OURSELVES = "waypost"
 _SOURCE = re.compile(r"[a-z][a-z0-9-]*")
 _PART = re.compile(r"([a-z]+):([A-Za-z0-9._:,+-]+)")
 

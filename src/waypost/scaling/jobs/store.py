@@ -40,12 +40,12 @@ class JobStore(Protocol):
         ...
 
     async def claim(
-        self, owner: str, *, limit: int, lease: float, max_attempts: int, group: str | None = None
+        self, owner: str, *, limit: int, lease: float, max_vanished: int, group: str | None = None
     ) -> Sequence[Lease]:
         """Pending and due, or expired → leased, with a new and larger fence each, in one atomic step.
 
         With a group, only jobs that it waits for.
-        Those of higher priority come first, then those due longest. A job whose lease has expired `max_attempts`
+        Those of higher priority come first, then those due longest. A job whose lease has expired `max_vanished`
         times in a row without progress goes dead instead: it kills workers.
         """
         ...
@@ -80,10 +80,10 @@ class JobStore(Protocol):
         """Leased → pending, due after `delay` seconds; the attempt does not count. `why` may say what it waits for."""
         ...
 
-    async def release_owner(self, owner: str, *, max_attempts: int) -> int:
+    async def release_owner(self, owner: str, *, max_vanished: int) -> int:
         """Leased → pending, for all jobs that a worker of this name left behind; the attempt counts. Returns how many.
 
-        Those that were begun `max_attempts` times in a row without progress go dead instead, as when they are claimed
+        Those that were begun `max_vanished` times in a row without progress go dead instead, as when they are claimed
         after their lease has expired: they may be what kills workers. Only for a worker that is known to be dead.
         """
         ...

@@ -17,7 +17,7 @@ from waypost.scaling.jobs.job import Failure, Held, LeaseLost
 from waypost.scaling.jobs.renewer import Renewer, deadline_of
 from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.jobs.store import JobStore
-from waypost.scaling.jobs.trouble import Trouble
+from waypost.scaling.jobs.store_patience import Trouble
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import JOBS_ENDED
 
@@ -140,7 +140,7 @@ class Worker:
             self._owner,
             limit=room,
             lease=self._settings.lease,
-            max_attempts=self._settings.max_vanished,
+            max_vanished=self._settings.max_vanished,
             group=group,
         )
         self._trouble.end()

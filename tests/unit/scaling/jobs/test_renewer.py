@@ -154,7 +154,7 @@ async def test_a_lease_that_nobody_finds_time_to_renew_is_renewed_between_commit
 async def test_whoever_renews_between_commits_hears_that_the_lease_is_lost() -> None:
     async def handler(held: Held) -> None:
         await store.release(held.lease, counted={})
-        [other] = await store.claim("other", limit=1, lease=30, max_attempts=5)
+        [other] = await store.claim("other", limit=1, lease=30, max_vanished=5)
         held.deadline = monotonic() + 0.2
         with pytest.raises(LeaseLost):
             await held.keep()

@@ -33,7 +33,7 @@ async def test_what_it_publishes_is_whole(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(SnapshotBuilder, "publish", slowly)
     async with open_backend("sqlite", tmp_path) as backend:
         await backend.stores.jobs.enqueue([NewJob(SHARD)])
-        [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_attempts=5)
+        [lease] = await backend.stores.jobs.claim("me", limit=1, lease=30, max_vanished=5)
         await backend.stores.pages.commit(lease, page(1, 2, last=True), writing())
         building = asyncio.create_task(build_snapshot(backend.settings, backend.stores))
         await begun.wait()

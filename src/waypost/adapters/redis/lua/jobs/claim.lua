@@ -9,7 +9,7 @@
 -- returns  a list of {id, shard, fence, attempts, cursor or nil, failures}
 
 local owner, limit, pool = ARGV[1], tonumber(ARGV[2]), ARGV[5]
-local lease_until, max_attempts = now + tonumber(ARGV[3]), tonumber(ARGV[4])
+local lease_until, max_vanished = now + tonumber(ARGV[3]), tonumber(ARGV[4])
 local before_now = '(' .. text(now)
 
 -- How many expired jobs one call looks at for those to bury; the next call looks again.
@@ -17,7 +17,7 @@ local MOST_BURIED = 1000
 
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', key('leased'), '-inf', before_now, 'LIMIT', 0, MOST_BURIED)) do
   local attempts = redis.call('HGET', key('job:', id), 'attempts')
-  if attempts and tonumber(attempts) >= max_attempts then
+  if attempts and tonumber(attempts) >= max_vanished then
     bury(find(id))
   end
 end
@@ -31,7 +31,7 @@ local function choose(queue, id)
   local job = find(id)
   if not job then
     redis.call('ZREM', queue, id)
-  elseif job.status == 'leased' and job.attempts >= max_attempts then
+  elseif job.status == 'leased' and job.attempts >= max_vanished then
     bury(job)
   else
     chosen[#chosen + 1] = job

@@ -15,7 +15,7 @@ from waypost.scaling.jobs.job import Held, Lease, NewJob
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.jobs.store import JobStore
-from waypost.scaling.jobs.trouble import Trouble
+from waypost.scaling.jobs.store_patience import Trouble
 from waypost.scaling.jobs.worker import Handler, Worker
 
 AWAY = StoreAway("no answer in time")

@@ -1,7 +1,7 @@
-"""Chores: our own jobs, such as forgetting old jobs, which ask no provider.
+"""The schedule of a chore: forgetting old jobs.
 
-Their keys have no area, only the line of the schedule at which they are due, so that any number of schedulers enqueue
-each of them once. After a time away, only the latest is due: doing a chore twice in a row changes nothing.
+The key of a chore has no area, only the line of the schedule at which it is due, so that any number of schedulers
+enqueue it once. After a time away, only the latest is due: doing a chore twice in a row changes nothing.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,9 @@ from typing import ClassVar
 
 from waypost.kernel.clock import to_text
 from waypost.kernel.configuration import setting
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shards import OURSELVES, ShardKey
 from waypost.scaling.schedules.times import parse_period, parse_time_of_day
 
-# What the keys of chores begin with, where those of imports have their source.
-OURSELVES = "waypost"
 PRUNE, OLDER = "prune", "older"
 
 

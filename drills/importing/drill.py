@@ -98,7 +98,7 @@ def _judge_without_end(stage: Stage, failure: TooLong, probes: Probes) -> Sequen
     return [
         Verdict("it comes to its end", kept=False, found=str(failure)),
         check_rate(requests, stage.plan.rate, probes, stage.provider.absences),
-        check_pace(requests, stage.samples, stage.plan.rate, stage.held_up(requests), stage.fleet.size),
+        check_pace(requests, stage.samples, stage.plan.rate, stage.held_up(requests)),
         check_workers(stage.fleet.logs(), stage.fleet.deserters),
     ]
 
@@ -129,7 +129,7 @@ async def _judge(stage: Stage, found: _Found, probes: Probes, other_probes: Prob
         check_rate(requests, stage.plan.rate, probes, absences),
         check_rate(others, STATIONS_RATE, other_probes, of=SOURCE),
         check_refusals(requests, mishaps, probes),
-        check_pace(requests, stage.samples, stage.plan.rate, stage.held_up(requests), stage.fleet.size),
+        check_pace(requests, stage.samples, stage.plan.rate, stage.held_up(requests)),
         check_comeback(requests, absences),
         check_waste(requests, mishaps, found.imports),
         check_workers(stage.fleet.logs(), stage.fleet.deserters),

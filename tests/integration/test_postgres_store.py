@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
+import msgspec
 import pytest
 
 from support.job_store_postgres import until
@@ -17,6 +18,8 @@ from support.stores import Backend, open_backend
 from waypost.adapters.errors import StoreAway
 from waypost.adapters.postgres import facts, jobs, links, outbox, page_writing, places, visits
 from waypost.adapters.postgres.database import PostgresDatabase
+from waypost.importing.cuts import IdRange
+from waypost.importing.passes import ENDING
 from waypost.importing.source import Page, Reject
 from waypost.scaling.jobs.job import Lease, NewJob
 
@@ -243,6 +246,21 @@ async def stop_in_the_middle(backend: Backend, lease: Lease) -> None:
             await backend.age(31)  # waits for the row, until the server throws us out
     finally:
         await database.close()
+
+
+async def test_a_last_page_does_not_wait_for_a_worker_that_judges_another_shard(backend: Backend, admin: Any) -> None:
+    await backend.stores.jobs.enqueue([NewJob("ocm/country:DE/full:2026-02-21"), NewJob("ocm/country:DE/refresh:one")])
+    first, again = await backend.stores.jobs.claim("me", limit=2, lease=30, max_vanished=5)
+    await commit(backend, first, page(1, 2, last=True, covers=IdRange()))
+    about = writing(requested_at=NOON + timedelta(seconds=1))
+    async with admin.transaction():
+        # As one that was stopped in the middle of it.
+        await admin.execute(page_writing.SQL["lock_removals"], "ocm/refresh:one")
+        committing = backend.stores.pages.commit(again, page(1, 3, last=True, covers=IdRange()), about)
+        committed = await asyncio.wait_for(committing, 60)
+    assert (committed.more, committed.changes["added"], committed.changes["removed"]) == (True, 1, 0)
+    ended = await backend.stores.pages.go_on(msgspec.structs.replace(again, cursor=ENDING), about)
+    assert (ended.ended, ended.changes["removed"]) == (True, 1)
 
 
 async def test_pages_with_the_same_places_in_opposite_order_do_not_block_each_other(

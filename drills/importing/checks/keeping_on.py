@@ -10,9 +10,7 @@ from drills.importing.verdicts import Verdict
 _LEAST = 0.9
 # What is a little late in one second is early in the next.
 _MOST = 1.1
-# Fewer have never enough at work at once, with one that is stopped and one that begins.
-_ENOUGH_WORKERS = 8
-# Of so few seconds a single one decides; the drill of the test suite has no more.
+# Of fewer seconds a single one decides.
 _ENOUGH_SECONDS = 20
 # In any case, also in seconds in which the machine was busy.
 _LEAST_WHEN_BUSY = 0.1
@@ -26,28 +24,27 @@ _COMEBACK = 15.0
 
 
 def check_pace(
-    requests: Sequence[Request],
-    samples: Sequence[Sample],
-    rate: int,
-    held_up: Sequence[tuple[float, float]],
-    workers: int,
+    requests: Sequence[Request], samples: Sequence[Sample], rate: int, held_up: Sequence[tuple[float, float]]
 ) -> Verdict:
-    """Of what the budget allows when no penalty is on, and of what those could use who were there."""
+    """Of what the budget allows when no penalty is on, and of what those could use who were there.
+
+    Seconds in which the machine was busy are left out where enough others are left.
+    """
     free = [
         each
         for each in seconds(requests, samples, rate)
         if each.can_be_judged and not any(began - _BEFORE <= each.began <= ended + _AFTER for began, ended in held_up)
     ]
     calm = [each for each in free if each.idle >= _IDLE]
-    used, all_used = _share(calm), _share(free)
-    is_small = workers < _ENOUGH_WORKERS and len(calm) < _ENOUGH_SECONDS
-    worst = sorted(calm, key=lambda each: each.came - each.expected)[:3]
+    judged = calm if len(calm) >= _ENOUGH_SECONDS else free
+    used, all_used = _share(judged), _share(free)
+    worst = sorted(judged, key=lambda each: each.came - each.expected)[:3]
     return Verdict(
         f"{_LEAST:.0%} of the pace is used while workers are killed",
-        is_small or (used >= _LEAST and all_used >= _LEAST_WHEN_BUSY and bool(free)),
-        f"{used:.0%} of it in {len(calm)} seconds with enough at work, without a penalty or an absence;"
-        f" {all_used:.0%} with {len(free) - len(calm)} more, in which the machine was busy",
-        {"used": used, "seconds": len(calm), "busy": len(free) - len(calm), "all_used": all_used},
+        used >= _LEAST and all_used >= _LEAST_WHEN_BUSY and bool(free),
+        f"{used:.0%} of it in {len(judged)} seconds with enough at work, without a penalty or an absence;"
+        f" {all_used:.0%} with {len(free) - len(judged)} more, in which the machine was busy",
+        {"used": used, "seconds": len(judged), "busy": len(free) - len(judged), "all_used": all_used},
         [] if used >= _LEAST else [f"{each.came} came in a second, {each.expected:.0f} could have" for each in worst],
     )
 

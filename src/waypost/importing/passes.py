@@ -228,6 +228,10 @@ def missed_once(extent: Extent) -> str:
 def cost(step: Step, did: Did) -> int:
     """Returns how much of a commit's room a step has used."""
     match step:
+        case Count() if did.going:
+            # Judging may have to wait for another shard of the import. It begins a commit of its own, so that no page
+            # is lost with a lease that runs out meanwhile.
+            return step.limit
         case Remove():
             return did.rows * _REMOVAL
         case Clear():

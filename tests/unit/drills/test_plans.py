@@ -106,43 +106,49 @@ def test_refusals_in_a_row_pause_for_longer() -> None:
     assert allowed.at(25.5) == pytest.approx((0.5 + 0.05) / 2)
 
 
-def pace_of(came: int, *, idle: float = 0.5, callers: int = 32) -> Verdict:
-    """So many requests a second, twenty seconds long."""
-    requests = [request(second + part / came) for second in range(20) for part in range(came)]
-    samples = [Sample(quarter / 4, callers, 8, idle) for quarter in range(80)]
-    return check_pace(requests, samples, 40, [], workers=8)
+def pace_of(*parts: tuple[int, int, float], callers: int = 32) -> Verdict:
+    """Of parts of so many seconds, each with so many requests a second and this share of the machine idle."""
+    requests, samples, began = list[Request](), list[Sample](), 0
+    for length, came, idle in parts:
+        for second in range(began, began + length):
+            requests += [request(second + part / came) for part in range(came)]
+            samples += [Sample(second + quarter / 4, callers, 8, idle) for quarter in range(4)]
+        began += length
+    return check_pace(requests, samples, 40, [])
 
 
 def test_a_fleet_that_uses_its_pace_is_content() -> None:
-    assert pace_of(38).kept
+    assert pace_of((20, 38, 0.5)).kept
 
 
 def test_a_starved_fleet_is_seen() -> None:
-    verdict = pace_of(4)
+    verdict = pace_of((20, 4, 0.5))
     assert not verdict.kept
     assert verdict.figures["used"] == pytest.approx(0.1)
 
 
-def test_a_busy_machine_excuses_much_but_not_all() -> None:
-    assert pace_of(20, idle=0.02).kept
-    assert not pace_of(2, idle=0.02).kept
+def test_seconds_of_a_busy_machine_are_left_out_where_enough_others_are_left() -> None:
+    assert pace_of((20, 38, 0.5), (20, 10, 0.02)).kept
+    assert not pace_of((20, 10, 0.5), (20, 38, 0.02)).kept
+    assert pace_of((2, 10, 0.5), (38, 38, 0.02)).kept
+    assert not pace_of((2, 38, 0.5), (38, 10, 0.02)).kept
 
 
 def test_few_who_are_there_need_not_use_all() -> None:
-    assert pace_of(16, callers=8).kept
-    assert not pace_of(4, callers=8).kept
-    assert not pace_of(1, callers=7).figures["seconds"]
+    assert pace_of((20, 16, 0.5), callers=8).kept
+    assert not pace_of((20, 4, 0.5), callers=8).kept
+    assert not pace_of((20, 1, 0.5), callers=7).figures["seconds"]
 
 
 def test_penalties_and_absences_are_no_time_of_the_fleet() -> None:
     refused = [request(1.0, "429-bare", status=429)]
     samples = [Sample(quarter / 4, 32, 8, 0.5) for quarter in range(8, 20)]
     for verdict in (
-        check_pace(refused, samples, 40, [], workers=8),
-        check_pace([], samples, 40, [(0.0, 9.0)], workers=8),
+        check_pace(refused, samples, 40, []),
+        check_pace([], samples, 40, [(0.0, 9.0)]),
     ):
         assert not verdict.figures["seconds"]
-        assert not verdict.kept, "a large fleet that could not be judged has not been tried"
+        assert not verdict.kept, "a fleet that could not be judged has not been tried"
 
 
 def test_idleness_is_a_share() -> None:

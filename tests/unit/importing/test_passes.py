@@ -27,6 +27,16 @@ def test_steps_are_never_larger_than_the_room_and_end() -> None:
     assert commits > (1000 + 300 + 300 * 5 + 1000) // 55
 
 
+def test_judging_begins_a_commit_of_its_own() -> None:
+    state, room = Pass().ending(page(last=True), ()), 50
+    count = next_step(state, room)
+    assert isinstance(count, Count)
+    did = Did(rows=1, going=1)
+    state = count.then(state, did)
+    assert next_step(state, room - cost(count, did)) is None
+    assert next_step(state, room) == Judge(going=1, held=1)
+
+
 def test_nothing_to_remove_and_nothing_marked_ends_with_the_last_page() -> None:
     state, room = Pass().ending(page(last=True), ()), 5
     while step := next_step(state, room):

@@ -13,6 +13,8 @@ export PYTHON VENV
 BIN := $(VENV)/bin
 # Debian packages that tests need. (Python's own come from requirements-dev.lock.)
 TEST_PACKAGES := chromium curl gcc gdal-bin libc6-dev nghttp2-client nginx-light openssl postgresql redis-server spin wrk
+# Half of the tests' time is waiting for servers and processes: two of them a core keep the cores busy.
+TEST_PROCESSES := $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 
 .PHONY: help
 help: ## list these commands
@@ -37,7 +39,7 @@ test: ## run every test, on real servers and a real browser (ARGS="-k phrases")
 	@tools/install-python requirements-dev.lock
 	@tools/install-node tests/e2e/maplibre
 	@echo "running the tests"
-	@exec $(BIN)/pytest --numprocesses auto $(ARGS)
+	@exec $(BIN)/pytest --numprocesses $(TEST_PROCESSES) $(ARGS)
 
 .PHONY: test-unit
 test-unit: setup-dev ## run the tests that need no server and no browser (ARGS="-k phrases" PYTHON=python3.13)

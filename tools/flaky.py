@@ -79,7 +79,7 @@ def _failures(runs: Sequence[Run]) -> Iterator[str]:
 def _run(folder: Path, number: int, arguments: Sequence[str], *, loaded: bool) -> Run:
     seed = random.SystemRandom().randrange(1 << 32)
     report = folder / f"run-{number}.xml"
-    command = [sys.executable, "-m", "pytest", "--numprocesses=auto", f"--randomly-seed={seed}"]
+    command = [sys.executable, "-m", "pytest", f"--numprocesses={2 * (os.cpu_count() or 1)}", f"--randomly-seed={seed}"]
     command += [f"--junit-xml={report}", *arguments]
     with (folder / f"run-{number}.txt").open("wb") as said, _load(folder, busy=loaded):
         code = _ended(subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, start_new_session=True))

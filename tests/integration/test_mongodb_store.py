@@ -1,6 +1,7 @@
 """What only MongoDB's stores of places can get wrong: plans, conflicts, lost replies, documents that are too large."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
@@ -30,6 +31,7 @@ from waypost.adapters.mongodb.places import MongoPlaceStore
 from waypost.bootstrap.budgets import _budget_url
 from waypost.bootstrap.stores import LinksElsewhere, open_sharing_stores
 from waypost.importing.cuts import IdRange
+from waypost.importing.passes import ENDING
 from waypost.importing.source import Page, Reject
 from waypost.scaling.jobs.job import Lease, NewJob
 from waypost.settings import load_settings
@@ -61,7 +63,11 @@ async def shard(backend: Backend, key: str = SHARD) -> Lease:
 async def bring(backend: Backend, lease: Lease, brought: Page, *, at: int = 0, **more: Any) -> dict[str, int]:
     about = writing(requested_at=NOON + timedelta(seconds=at), counted={"requests": 1}, **more)
     committed = await backend.stores.pages.commit(lease, brought, about)
-    return {name: number for name, number in committed.changes.items() if number}
+    changes = Counter(committed.changes)
+    while committed.more:
+        committed = await backend.stores.pages.go_on(msgspec.structs.replace(lease, cursor=ENDING), about)
+        changes.update(committed.changes)
+    return {name: number for name, number in changes.items() if number}
 
 
 async def documents(database: MongoDatabase) -> dict[str, dict[str, Any]]:

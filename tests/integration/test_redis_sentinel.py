@@ -60,7 +60,7 @@ async def test_sentinels_that_are_away_are_told_of_in_a_few_words() -> None:
 
 
 async def test_the_url_of_sentinels_does_not_do_for_one_server() -> None:
-    with pytest.raises(AskedWrongly, match="are none"):
+    with pytest.raises(AskedWrongly, match="are not sentinels"):
         await RedisClient.open(f"{single_server.address().replace('redis:', 'redis+sentinel:')}/main")
 
 

@@ -4,9 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from pymongo import MongoClient
 
 from drills.importing.plan import Budget
 from support.servers.private import PrivateServer, private_mongod, private_postgres, private_redis
@@ -36,10 +33,9 @@ def _sqlite(folder: Path) -> Iterator[Stores]:
 
 @contextmanager
 def _mongodb(_folder: Path) -> Iterator[Stores]:
-    with private_mongod() as (url, server):
-        with MongoClient[dict[str, Any]](url) as client:
-            # What a killed worker was about to commit keeps its job from others for so long; by default a minute.
-            client.admin.command("setParameter", 1, transactionLifetimeLimitSeconds=_TRANSACTION_SECONDS)
+    # What a killed worker was about to commit keeps its job from others for so long; by default a minute. As an option,
+    # because a server that is killed and started again forgets what it was told.
+    with private_mongod("--setParameter", f"transactionLifetimeLimitSeconds={_TRANSACTION_SECONDS}") as (url, server):
         yield Stores({"WAYPOST_STORE": url}, server)
 
 

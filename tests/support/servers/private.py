@@ -70,11 +70,11 @@ def private_redis() -> Iterator[tuple[str, PrivateServer]]:
 
 
 @contextmanager
-def private_mongod() -> Iterator[tuple[str, PrivateServer]]:
+def private_mongod(*options: str) -> Iterator[tuple[str, PrivateServer]]:
     with own_folder() as folder:
         port = free_port()
         up = mongo.answers
-        with running(mongo.command(port, folder), folder, lambda: up(port)) as server:
+        with running([*mongo.command(port, folder), *options], folder, lambda: up(port)) as server:
             mongo.initiate(port)
             up = mongo.accepts_writes
             yield f"mongodb://127.0.0.1:{port}/chaos?replicaSet=rs0", server

@@ -97,7 +97,7 @@ def _judge_without_end(stage: Stage, failure: TooLong, probes: Probes) -> Sequen
     requests = read_requests(stage.provider.log)
     return [
         Verdict("it comes to its end", kept=False, found=str(failure)),
-        check_rate(requests, stage.plan.rate, probes, stage.provider.absences),
+        check_rate(requests, stage.plan.rate, probes, stage.mischief.mishaps, stage.provider.absences),
         check_pace(requests, stage.samples, stage.plan.rate, stage.held_up(requests)),
         check_workers(stage.fleet.logs(), stage.fleet.deserters),
     ]
@@ -126,8 +126,8 @@ async def _judge(stage: Stage, found: _Found, probes: Probes, other_probes: Prob
         check_stations(stage.stations.records(), ours),
         check_events(events, await read_versions(stage.view.url)),
         check_removals(events, absences),
-        check_rate(requests, stage.plan.rate, probes, absences),
-        check_rate(others, STATIONS_RATE, other_probes, of=SOURCE),
+        check_rate(requests, stage.plan.rate, probes, mishaps, absences),
+        check_rate(others, STATIONS_RATE, other_probes, mishaps, of=SOURCE),
         check_refusals(requests, mishaps, probes),
         check_pace(requests, stage.samples, stage.plan.rate, stage.held_up(requests)),
         check_comeback(requests, absences),

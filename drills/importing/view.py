@@ -16,7 +16,7 @@ from waypost.importing.cuts import IdRange
 from waypost.importing.inspect import report_of
 from waypost.kernel.errors import StoreTrouble
 from waypost.scaling.jobs.job import Job, Tally
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.settings import Settings, load_settings
 
 # More than there ever are.

@@ -15,7 +15,7 @@ from waypost.scaling.events.settings import EventsSettings
 from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.prune_schedule import PruneSchedule
 from waypost.scaling.ratelimit.settings import BudgetRoom, BudgetSettings, limit_settings
-from waypost.scaling.schedules.arithmetic import Schedule
+from waypost.scaling.schedules.schedule import Schedule
 from waypost.serving.schedules import SnapshotSchedule
 from waypost.serving.settings import ServingSettings
 from waypost.sharing.links.settings import SharingSettings
@@ -46,33 +46,33 @@ def is_postgres(url: str) -> bool:
 
 @dataclass(frozen=True)
 class StorageSettings:
-    data: str = setting("data", "./waypost-data", explain="folder for everything kept locally")
+    data: str = setting("data", "./waypost-data", "folder for everything kept locally")
     store: str = setting(
         "store",
         "",
-        parse=SecretUrl,
-        explain="sqlite:///path, postgresql://… or, to import alone, mongodb://…; SQLite in the data folder when empty",
+        "sqlite:///path, postgresql://… or, to import alone, mongodb://…; SQLite in the data folder when empty",
+        SecretUrl,
     )
 
     jobs: str = setting(
         "jobs",
         "",
-        parse=SecretUrl,
-        explain="another store for jobs alone: postgresql://, mongodb://, redis:// or sqlite:///; the store when empty",
+        "another store for jobs alone: postgresql://, mongodb://, redis:// or sqlite:///; the store when empty",
+        SecretUrl,
     )
 
     analytics: str = setting(
         "analytics",
         "",
-        parse=SecretUrl,
-        explain="another store for visits and their counts: postgresql://… or sqlite:///path; the store when empty",
+        "another store for visits and their counts: postgresql://… or sqlite:///path; the store when empty",
+        SecretUrl,
     )
 
     redis: str = setting(
         "redis",
         "",
-        parse=_read_redis,
-        explain="redis://…, redis+cluster://… or redis+sentinel://… for what a fleet shares in memory: budgets, so far",
+        "redis://…, redis+cluster://… or redis+sentinel://… for what a fleet shares in memory: budgets, so far",
+        _read_redis,
     )
 
     @property
@@ -103,10 +103,7 @@ class SourcesSettings:
     """Sources that are described in files; Open Charge Map is there without one."""
 
     patterns: tuple[str, ...] = setting(
-        "sources",
-        "",
-        parse=_read_patterns,
-        explain="files of sources, such as sources/*.toml; several with commas",
+        "sources", "", "files of sources, such as sources/*.toml; several with commas", _read_patterns
     )
 
 
@@ -127,7 +124,7 @@ def _read_kind(text: str) -> str:
 class ScheduleKind:
     """What every table of a schedule begins with; the kind says which other fields it has."""
 
-    what: str = setting("what", "", parse=_read_kind, explain="what is scheduled")
+    what: str = setting("what", "", "what is scheduled", _read_kind)
 
 
 @dataclass(frozen=True)

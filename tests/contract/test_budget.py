@@ -11,10 +11,10 @@ import pytest
 from support.budget_stores import BUDGET_STORES, OpenStore
 from support.waiting import until
 from waypost.kernel.clock import monotonic
-from waypost.scaling.ratelimit.account import Rules
 from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, ProviderPauses
+from waypost.scaling.ratelimit.budget_account import Rules
 from waypost.scaling.ratelimit.limits import Spacing, parse_limits, parse_shared_limits
-from waypost.scaling.ratelimit.shared import SharedBudget
+from waypost.scaling.ratelimit.shared_budget import SharedBudget
 
 pytestmark = pytest.mark.anyio
 

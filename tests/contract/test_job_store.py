@@ -409,6 +409,21 @@ async def test_pruning_forgets_what_ended_long_ago_and_nothing_else(job_backend:
     assert await jobs.prune(older_than=3600, statuses=["dead"]) == 1
 
 
+async def test_pruning_may_be_told_how_keys_begin_and_how_many_to_forget(job_backend: JobBackend) -> None:
+    jobs = job_backend.jobs
+    many = [f"ocm/country:DE/full:2026-02-{day:02}" for day in range(1, 6)]
+    await enqueue(jobs, ["ocm%/a:1", *many, "ocpi/country:DE/full:2026-02-21"])
+    await jobs.complete([Done(lease) for lease in await claim(jobs, 7)])
+    await job_backend.age(3601)
+    assert await jobs.prune(older_than=3600, prefix="ocm/country:FR") == 0
+    assert await jobs.prune(older_than=3600, prefix="ocm/", limit=2) == 2
+    assert await jobs.prune(older_than=3600, statuses=["cancelled", "done"], prefix="ocm/", limit=2) == 2
+    assert await jobs.prune(older_than=3600, prefix="ocm/") == 1
+    assert sorted(job.shard for job in await jobs.list()) == ["ocm%/a:1", "ocpi/country:DE/full:2026-02-21"]
+    assert await jobs.prune(older_than=3600, limit=1) == 1
+    assert await jobs.prune(older_than=3600) == 1
+
+
 async def test_jobs_are_listed_by_status_and_by_how_their_keys_begin(jobs: JobStore) -> None:
     await enqueue(jobs, [*SHARDS, "ocpi/country:DE/full:2026-02-21", "ocm%/weird:_/x:1"])
     assert len(await jobs.list(prefix="ocm/")) == 3

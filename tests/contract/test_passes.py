@@ -15,11 +15,12 @@ from support.kept import Kept, keep
 from support.places import NOON, fetched, page, writing
 from support.stores import BACKENDS, Backend, open_backend
 from waypost.importing.cuts import IdRange
+from waypost.importing.imports import detailed, report
 from waypost.importing.pages import Committed, OutdatedAnswer
 from waypost.importing.passes import ENDING
 from waypost.importing.refusals import MassDelete, TooManyRejected
 from waypost.importing.source import Fetched, Page, Reject
-from waypost.scaling.jobs.job import Done, Lease, LeaseLost, NewJob
+from waypost.scaling.jobs.job import Done, Lease, LeaseLost, NewJob, Tally
 
 pytestmark = pytest.mark.anyio
 
@@ -246,6 +247,12 @@ async def test_when_a_source_says_that_its_list_moved_nothing_is_removed(backend
     moved = msgspec.structs.replace(page(3, last=True), moved="the total went from 4 to 3")
     assert await again.bring(moved, at=2, room=2) == {"unchanged": 3, "unsure": 1}
     assert set(await stored(backend)) == ids(*range(1, 10))
+    # And the report says so, of the import and of the shard.
+    job = await backend.stores.jobs.get(again.key)
+    assert job
+    brief = report("two", Tally({"done": 1}, job.counters), 1.0)
+    [by_shard] = detailed(brief, [job], [], cancelled=False).by_shard
+    assert (brief.unsure, by_shard.unsure) == (1, 1)
     later = await refresh(backend, "three")
     await later.bring(first(1, 2), at=3)
     assert await later.bring(page(3, last=True), at=4, room=2) == {"unchanged": 3, "removed": 6}

@@ -1,17 +1,18 @@
 """What is kept for a time and then forgotten, on every backend: in bites, and only what nobody needs."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from support.places import page, writing
+from support.places import NOON, page, writing
 from support.stores import BACKENDS, Backend, open_backend
 from waypost.importing.cuts import IdRange
 from waypost.importing.imports import Import
 from waypost.importing.pages import Writing
-from waypost.importing.prune import forget_all, forget_shards, prune
+from waypost.importing.prune import forget_all, forget_passes, forget_shards, prune
 from waypost.importing.source import Extent, Page, Scope
 from waypost.roles.kit.upkeep import retention
 from waypost.scaling.jobs.job import Done, Lease, LeaseLost, NewJob
@@ -26,6 +27,15 @@ DAY = 86400.0
 async def apart(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
     """Jobs in another store than the places."""
     async with open_backend(request.param, tmp_path, {"jobs": f"sqlite:///{tmp_path / 'jobs.db'}"}) as opened:
+        yield opened
+
+
+@pytest.fixture(params=[(name, where) for name in BACKENDS for where in ("beside", "apart")], ids="-".join)
+async def begun(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
+    """Jobs beside the places, or in another store."""
+    name, where = request.param
+    flags = {"jobs": f"sqlite:///{tmp_path / 'jobs.db'}"} if where == "apart" else {}
+    async with open_backend(name, tmp_path, flags) as opened:
         yield opened
 
 
@@ -85,6 +95,73 @@ async def test_shards_are_looked_through_in_bites(apart: Backend) -> None:
     assert (await apart.stores.imports.shards_after("", older_than=DAY, limit=2)).old == []
 
 
+# Readings that have begun and not ended
+
+
+async def leave_unread(backend: Backend, group: str) -> None:
+    """Two shards that hold ten places are begun again: one without order (marks), one in order (candidates)."""
+    jobs, pages = backend.stores.jobs, backend.stores.pages
+    whole = page(*range(10), cursor=None, last=True)
+    for area in ("country:AT", "country:BE"):
+        await jobs.enqueue([NewJob(f"ocm/{area}/full:2026-02-21")])
+        [lease] = await claim(backend)
+        await pages.commit(lease, whole, writing(area=area))
+        await jobs.complete([Done(lease)])
+        await jobs.enqueue([NewJob(f"ocm/{area}/refresh:{group}")], group=group)
+        [lease] = await claim(backend)
+        covers = IdRange() if area == "country:AT" else IdRange(0, 9)
+        later = writing(area=area, requested_at=NOON + timedelta(seconds=1))
+        await pages.commit(lease, page(1, 2, 3, cursor="3", covers=covers), later)
+
+
+async def unread(backend: Backend) -> list[str]:
+    found = await backend.stores.imports.passes_after("", older_than=-60, limit=100)
+    assert found.last is None
+    return list(found.old)
+
+
+BEGUN = ["ocm/country:AT/refresh:one", "ocm/country:BE/refresh:one"]
+
+
+async def test_a_reading_stays_as_long_as_its_job_and_goes_after_it_with_all_it_left(begun: Backend) -> None:
+    imports, jobs = begun.stores.imports, begun.stores.jobs
+    await leave_unread(begun, "one")
+    assert await unread(begun) == BEGUN
+    assert await forget_passes(imports, jobs, -60) == 0
+    await jobs.cancel("one")
+    assert await forget_passes(imports, jobs, -60) == 0
+    await jobs.prune(older_than=-60, statuses=["cancelled"])
+    assert await forget_passes(imports, jobs, DAY) == 0
+    assert await unread(begun) == BEGUN
+    # Three marks and six candidates, and the readings themselves.
+    assert await forget_passes(imports, jobs, -60) == 3 + 6 + 2
+    assert await unread(begun) == []
+
+
+async def test_a_reading_is_forgotten_in_bites_and_not_once_somebody_goes_on_with_it(begun: Backend) -> None:
+    imports = begun.stores.imports
+    await leave_unread(begun, "one")
+    bites = [await imports.forget_pass(BEGUN[0], older_than=-60, limit=2) for _ in range(4)]
+    assert bites == [2, 1, 1, 0]
+    assert await imports.forget_pass(BEGUN[1], older_than=DAY, limit=2) == 0
+    assert [await imports.forget_pass(BEGUN[1], older_than=-60, limit=4) for _ in range(4)] == [4, 2, 1, 0]
+
+
+async def test_pruning_takes_cancelled_readings_along(begun: Backend) -> None:
+    await leave_unread(begun, "one")
+    await begun.stores.jobs.cancel("one")
+    await prune(begun.stores.imports, begun.stores.jobs, older_than=-60)
+    assert await unread(begun) == []
+
+
+async def test_readings_are_looked_through_in_bites(begun: Backend) -> None:
+    await leave_unread(begun, "one")
+    first = await begun.stores.imports.passes_after("", older_than=-60, limit=1)
+    assert (list(first.old), first.last) == (BEGUN[:1], BEGUN[0])
+    second = await begun.stores.imports.passes_after(BEGUN[0], older_than=-60, limit=2)
+    assert (list(second.old), second.last) == (BEGUN[1:], None)
+
+
 # Answers, rejects, events, jobs
 
 
@@ -134,6 +211,27 @@ async def test_events_are_forgotten_by_age_the_oldest_first_and_so_many_at_most(
     assert await outbox.forget_older(older_than=-60, limit=2) == 2
     assert await outbox.waiting(10) == events[2:]
     assert await forget_all(outbox.forget_older, -60) == 3
+
+
+async def test_pruning_takes_answers_and_removals_along(backend: Backend) -> None:
+    stores = backend.stores
+    await stores.jobs.enqueue([NewJob("ocm/country:DE/refresh:one")])
+    [lease] = await claim(backend)
+    await stores.pages.commit(lease, named(), asking("old", await stores.pages.now()))
+    await stores.pages.commit(lease, page(1, last=True, covers=IdRange()), writing())
+    await prune(stores.imports, stores.jobs, older_than=-60)
+    assert await stores.pages.remembered("old") is None
+    assert await stores.imports.forget_removals(older_than=-60, limit=10) == 0
+
+
+async def test_jobs_and_events_are_forgotten_without_being_asked_for(backend: Backend) -> None:
+    stores = backend.stores
+    await import_all(backend)
+    by_default = retention(backend.settings, stores)
+    assert (by_default.keep_jobs, by_default.keep_events) == (30 * DAY, 7 * DAY)
+    await replace(by_default, keep_jobs=-60, keep_events=-60).forget_old()
+    assert await stores.jobs.list() == []
+    assert await stores.outbox.waiting(10) == []
 
 
 async def test_how_an_import_ended_is_known_after_its_jobs_are_pruned(backend: Backend) -> None:

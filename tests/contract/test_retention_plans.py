@@ -33,6 +33,7 @@ pytestmark = pytest.mark.anyio
 
 MONTH = 30 * 86400.0
 MANY = 20_000
+MARKS = "01890a5d-ac96-774b-bcce-b302099a8057"
 # One in a hundred is not done, and each country has as many.
 FILL_POSTGRES = f"""
     insert into shards (shard, fence, done, seen_at)
@@ -46,7 +47,10 @@ FILL_POSTGRES = f"""
     select gen_random_uuid(), '', '', now(), '' from generate_series(1, {MANY}) as number;
     insert into jobs (id, shard, status, not_before, created_at, finished_at)
     select gen_random_uuid(), number, 'done', now(), now(), now() from generate_series(1, {MANY}) as number;
-    analyze shards, answers, removals, rejects, outbox, jobs;
+    insert into passes select number, '{{}}', now() from generate_series(1, {MANY}) as number;
+    insert into candidates select number % 10, number, now() from generate_series(1, {MANY}) as number;
+    insert into marks select '{MARKS}', number, 1 from generate_series(1, {MANY}) as number;
+    analyze shards, answers, removals, rejects, outbox, jobs, passes, candidates, marks;
 """
 
 
@@ -67,8 +71,11 @@ async def test_on_postgresql(server: Any) -> None:
         "removals_by_age": (postgres_imports.SQL["forget_removals"], [MONTH, 500]),
         "shards_pkey": (postgres_imports.SQL["shards_after"], ["ocm/country:7", MONTH, 500]),
         "shards_by_fence": (postgres_imports.SQL["forget_shards"], [["ocm/country:7/window:7"], MONTH]),
+        "passes_pkey": (postgres_imports.SQL["passes_after"], ["7", MONTH, 500]),
+        "marks_pkey": (postgres_imports.SQL["forget_marks"], [MARKS, 500]),
+        "candidates_pkey": (postgres_imports.SQL["forget_candidates"], ["7", 500]),
         "outbox_pkey": (postgres_outbox.SQL["forget_older"], [MONTH, 500]),
-        "jobs_ended": (postgres_jobs.SQL["prune"], [MONTH, "done", 500]),
+        "jobs_ended": (postgres_jobs.SQL["prune"], [MONTH, "done", 500, ""]),
     }
     for mode in ("force_custom_plan", "force_generic_plan"):
         await server.execute(f"set plan_cache_mode = {mode}")
@@ -94,7 +101,16 @@ def file(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 def test_on_sqlite(file: sqlite3.Connection) -> None:
     rival = {"prefix": "ocm/country:7/", "period": "/window:1", "now": 0}
-    old: Mapping[str, object] = {"before": 0, "limit": 500, "status": "done", "after": "", "shards": "[]"}
+    old: Mapping[str, object] = {
+        "before": 0,
+        "limit": 500,
+        "status": "done",
+        "after": "",
+        "shards": "[]",
+        "pass": "",
+        "shard": "",
+        "prefix": "",
+    }
     asked = {
         "shards USING INDEX shards_unfinished (shard>? AND shard<?)": (
             load_queries("waypost.adapters.sqlite", "pages.sql")["contended_apart"],
@@ -105,6 +121,9 @@ def test_on_sqlite(file: sqlite3.Connection) -> None:
         "removals USING COVERING INDEX removals_by_age (judged_at<?)": (sqlite_imports.SQL["forget_removals"], old),
         "shards USING PRIMARY KEY (shard>?)": (sqlite_imports.SQL["shards_after"], old),
         "shards USING COVERING INDEX shards_by_fence": (sqlite_imports.SQL["forget_shards"], old),
+        "passes USING PRIMARY KEY (shard>?)": (sqlite_imports.SQL["passes_after"], old),
+        "marks USING PRIMARY KEY (pass=? AND external_id=?)": (sqlite_imports.SQL["forget_marks"], old),
+        "candidates USING PRIMARY KEY (shard=?)": (sqlite_imports.SQL["forget_candidates"], old),
         "jobs USING INDEX jobs_ended (status=? AND finished_at<?)": (sqlite_jobs.SQL["prune"], old),
         "outbox USING INTEGER PRIMARY KEY (rowid=?)": (sqlite_outbox.SQL["forget_older"], old),
     }

@@ -26,7 +26,7 @@ from support.visits import (
     projections,
     visit,
 )
-from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, VisitStore
+from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, VisitsRefused, VisitStore
 from waypost.sharing.visits.visit import Visit
 
 pytestmark = pytest.mark.anyio
@@ -101,6 +101,13 @@ async def test_a_visit_comes_back_as_it_was_kept(store: VisitStore) -> None:
 
 async def test_a_character_that_a_store_cannot_hold_does_not_stop_the_others(store: VisitStore) -> None:
     assert await store.append([visit(1, referrer_path="/\0"), visit(2)]) == 2
+
+
+async def test_a_batch_with_a_visit_that_the_store_cannot_hold_is_refused_as_a_whole(store: VisitStore) -> None:
+    with pytest.raises(VisitsRefused):
+        await store.append([visit(1), visit(2, language="\ud800"), visit(3)])
+    assert await store.count(["link-1"]) == {}
+    assert await store.append([visit(1), visit(3)]) == 2
 
 
 # What is counted

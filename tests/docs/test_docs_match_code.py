@@ -27,9 +27,9 @@ from waypost.simulator.generate import generate
 from waypost.telemetry import metrics
 from waypost.web.app import Places, make_app
 from waypost.web.follow.link_cache import LinkCache
-from waypost.web.follow.parts import FollowParts
-from waypost.web.http.guard import WriteGuard
-from waypost.web.links.parts import LinkParts
+from waypost.web.follow.route_dependencies import FollowParts
+from waypost.web.http.authentication import WriteGuard
+from waypost.web.links.route_dependencies import LinkParts
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -110,15 +110,17 @@ def error_classes(kind: type[WaypostError] = WaypostError) -> Iterator[type[Wayp
         yield from error_classes(child)
 
 
-def test_every_error_is_documented_with_its_kind_exit_code_and_status() -> None:
+def every_error() -> list[type[WaypostError]]:
     for module in pkgutil.walk_packages(waypost.__path__, "waypost."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    return [error for error in error_classes() if error.__module__.startswith("waypost.")]
+
+
+def test_every_error_is_documented_with_its_kind_exit_code_and_status() -> None:
     rows = rows_of(REFERENCE / "errors.md")
     statuses: dict[str, set[str]] = {}
-    for error in error_classes():
-        if not error.__module__.startswith("waypost."):
-            continue
+    for error in every_error():
         assert error.slug in rows, f"{error.__name__} has the slug {error.slug}"
         kind, exit_code, _, _ = rows[error.slug]
         if error is not WaypostError:
@@ -142,8 +144,9 @@ def test_every_slug_that_only_http_has_is_documented() -> None:
 
 def test_every_documented_slug_is_in_the_code() -> None:
     code = "\n".join(read(path) for path in (ROOT / "src/waypost").rglob("*") if path.suffix in {".py", ".sql"})
+    known = {error.slug for error in every_error()}
     for slug in rows_of(REFERENCE / "errors.md"):
-        assert re.search(rf"[\"']{slug}[\"']", code), f"nothing has the slug {slug}"
+        assert slug in known or re.search(rf"[\"']{slug}[\"']", code), f"nothing has the slug {slug}"
 
 
 def test_every_metric_is_documented_with_its_kind_and_labels() -> None:
@@ -181,7 +184,7 @@ def http_app(folder: Path) -> fastapi.FastAPI:
         observer=Observer(nothing),
         record=nothing,
         record_line=nothing,
-        door=nothing,
+        passwords=nothing,
         settings=chosen,
     )
     links = LinkParts(

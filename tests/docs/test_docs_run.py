@@ -44,7 +44,7 @@ class Step:
     @property
     def fails(self) -> bool:
         """A document that shows a complaint shows a failure."""
-        return any(line.startswith("waypost: ") for line in self.shown)
+        return any(line.startswith(("waypost: ", "FAIL ")) for line in self.shown)
 
     @property
     def expected(self) -> list[str]:

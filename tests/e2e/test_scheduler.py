@@ -125,6 +125,8 @@ def test_a_paused_schedule_rests_until_it_is_resumed(processes: Processes) -> No
         "next_due": None,
         "covered_until": None,
         "paused": True,
+        "dead": 0,
+        "overdue_since": None,
     }
     assert processes.json("scheduler", "resume", "hourly")["paused"] is False
     end(start(processes))
@@ -152,6 +154,19 @@ def test_old_jobs_are_forgotten_when_it_is_due(processes: Processes) -> None:
     assert shard.startswith("waypost/prune:")
     assert (shard.rpartition("/")[2], status) == ("older:2592000s", "done")
     assert processes.json("job", "show", shard)["counters"] == {"pruned": 1}
+
+
+@pytest.mark.parametrize("role", ["scheduler", "worker"])
+def test_without_being_asked_a_role_forgets_what_is_old(processes: Processes, role: str) -> None:
+    configure(processes, SNAPSHOTS)
+    end(start(processes))
+    assert processes.run("worker", "run", "--until-done").returncode == 0
+    with database(processes) as opened:
+        opened.execute("update jobs set finished_at = finished_at - 31 * 86400 * 1000000")
+        opened.execute("delete from facts where name = 'forgot-at'")
+    running = processes.start(role, "run")
+    running.wait_for("old jobs are forgotten")
+    assert end(running) == 0
 
 
 def test_a_chore_that_this_release_does_not_know_goes_dead_with_a_reason(processes: Processes) -> None:

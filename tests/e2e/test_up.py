@@ -141,6 +141,28 @@ def test_killed_at_any_moment_it_loses_nothing_that_was_acknowledged(processes: 
         )
 
 
+def test_a_job_that_kills_it_at_every_start_goes_dead_and_the_others_are_done(
+    processes: Processes, tmp_path: Path
+) -> None:
+    env = {"WAYPOST_BUDGET": "5/s"}
+    running, url = processes.up("--places", "300", env=env)
+    eventually(lambda: processes.json("job", "list", "--status", "leased"), "it holds leases")
+    running.signal(signal.SIGKILL)
+    running.wait()
+    # As after the fifth start that ended like this, with one of those jobs.
+    with sqlite3.connect(tmp_path / "waypost-data" / "waypost.db") as database:
+        killing = "select shard from jobs where status = 'leased' order by shard limit 1"
+        [(shard,)] = database.execute(
+            f"update jobs set attempts = 5 where shard = ({killing}) returning shard"
+        ).fetchall()
+    database.close()
+    _, url = processes.up()
+    eventually(lambda: status(url)["import"]["status"] == "failed", "the import has ended")
+    [dead] = processes.json("job", "list", "--status", "dead")
+    assert (dead["shard"], dead["last_error_code"]) == (shard, "lease-expired")
+    assert processes.json("job", "list", "--status", "pending") == []
+
+
 def test_ended_in_the_middle_of_a_request_it_still_ends_soon(processes: Processes, tmp_path: Path) -> None:
     running, url = processes.up("--places", "20")
     host, port = url.removeprefix("http://").split(":")

@@ -11,13 +11,13 @@ from support.places import fetched
 from support.stores import open_backend
 from waypost.importing.base import BaseSource
 from waypost.importing.engine import Engine
-from waypost.importing.source import Page, ProviderUnavailable
+from waypost.importing.source import Page, ProviderAway, ProviderUnavailable
 from waypost.kernel.clock import monotonic
 from waypost.places.licence import Licence
-from waypost.scaling.jobs.job import NewJob
+from waypost.scaling.jobs.job import Held, NewJob
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.settings import JobsSettings
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.jobs.worker import Worker
 from waypost.scaling.ratelimit.budget import Advice
@@ -99,3 +99,31 @@ async def test_it_goes_dead_after_its_attempts_and_stops_nobody(tmp_path: Path, 
         assert source.asked == 4
         assert budget.advice == []
         assert (await stores.jobs.tally("one")).jobs.get("done", 0) == len(shards) - 1
+
+
+class Away(Broken):
+    """Answers nothing."""
+
+    async def check(self) -> None:
+        raise ProviderUnavailable("connection refused")
+
+    async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
+        raise ProviderUnavailable("connection refused")
+
+
+async def test_when_nothing_is_answered_nobody_asks_until_the_next_probe(tmp_path: Path) -> None:
+    """Everybody who shares the budget pauses, as after a 429."""
+    budget = Free()
+    async with open_backend("sqlite", tmp_path) as backend:
+        stores, settings = backend.stores, backend.settings.importing
+        engine = Engine(Away(), stores.pages, stores.imports, budget, settings=settings, max_wait=1)  # type: ignore[arg-type]
+        await stores.jobs.enqueue([NewJob(shard) for shard in SHARDS])
+        leases = await stores.jobs.claim("me", limit=3, lease=30, max_vanished=5)
+        waits = []
+        for lease in leases:
+            with pytest.raises(ProviderAway) as away:
+                await engine.work(Held(lease, monotonic() + 30))
+            waits.append(away.value.retry_in)
+    # The first failure may be its shard's own. The third shard is not asked for before its time.
+    assert budget.advice == [Advice(0, waits[1])]
+    assert 0 < waits[2] <= waits[1]

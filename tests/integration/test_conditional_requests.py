@@ -11,7 +11,7 @@ from support.told_provider import Provider, http, provider
 from waypost.importing.engine import Engine
 from waypost.kernel.clock import monotonic
 from waypost.scaling.jobs.job import Held, NewJob
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 
 pytestmark = pytest.mark.anyio
 

@@ -12,6 +12,7 @@ from waypost.importing.base import BaseSource
 from waypost.importing.cuts import IdRange
 from waypost.importing.engine import Engine, PagesBound, Truncated
 from waypost.importing.imports import Import
+from waypost.importing.pages import Committed, Writing
 from waypost.importing.passes import ENDING
 from waypost.importing.refusals import MassDelete, TooManyRejected
 from waypost.importing.source import (
@@ -27,8 +28,8 @@ from waypost.importing.source import (
 )
 from waypost.kernel.clock import monotonic, utc_now
 from waypost.places.licence import Licence
-from waypost.scaling.jobs.job import Failure, Held, NewJob
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.job import Failure, Held, Lease, NewJob
+from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.ratelimit.budget import Advice
 
 pytestmark = pytest.mark.anyio
@@ -250,6 +251,33 @@ async def test_a_shard_that_was_left_at_its_end_is_ended_without_asking_anybody(
     source = Told(book(2))
     await work(backend, source, await hold(backend))
     assert (source.asked, await status(backend), await backend.stores.places.count()) == ([], "done", 10)
+
+
+async def test_what_is_gone_from_a_large_list_without_order_is_looked_for_in_several_commits(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the bounds that a user has."""
+    many, pages, steps = 6000, backend.stores.pages, 0
+    whole = Page(tuple(fetched(each) for each in range(1, many + 1)), (), None, last=True)
+    halves = {None: Page(whole.fetched[1::2], (), "more", last=False, covers=IdRange()), "more": page(1, last=True)}
+    await work(backend, Told(lambda _cursor: whole), await hold(backend, "ocm/country:DE/refresh:before"))
+    go_on = pages.go_on
+
+    async def counted(lease: Lease, about: Writing) -> Committed:
+        nonlocal steps
+        steps += 1
+        committed = await go_on(lease, about)
+        assert committed.changes.get("removed", 0) <= 1000
+        return committed
+
+    monkeypatch.setattr(pages, "go_on", counted)
+    settings = replace(backend.settings.importing, most_removed=1.0)
+    stores = backend.stores
+    await Engine(Told(halves.__getitem__), pages, stores.imports, Free(), settings=settings, max_wait=1).work(  # type: ignore[arg-type]
+        await hold(backend)
+    )
+    assert steps >= many // 2 // 1000
+    assert await stores.places.count() == many // 2 + 1
 
 
 async def test_a_cursor_that_looks_like_our_own_is_refused(backend: Backend) -> None:

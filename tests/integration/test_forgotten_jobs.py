@@ -29,10 +29,10 @@ from waypost.importing.source import Page, Scope
 from waypost.kernel.clock import utc_now
 from waypost.kernel.stopping import Stop
 from waypost.places.licence import Licence
-from waypost.roles.kit.importer_parts import make_importer
+from waypost.roles.kit.importer_assembly import make_importer
 from waypost.scaling.jobs.job import Done, Lease, NewJob
-from waypost.scaling.jobs.shards import ShardKey
-from waypost.scaling.schedules.book import Book
+from waypost.scaling.jobs.shard_keys import ShardKey
+from waypost.scaling.schedules.coverage_book import CoverageBook
 from waypost.scaling.schedules.scheduler import Scheduler
 
 pytestmark = pytest.mark.anyio
@@ -104,7 +104,7 @@ class Clockwork:
     def __init__(self, backend: Backend) -> None:
         self.now = NOON
         stores = backend.stores
-        self._book = Book(stores.facts)
+        self._book = CoverageBook(stores.facts)
         rng = random.Random(1)
         reminding = partial(remind, stores.jobs, stores.pages)
         self._scheduler = Scheduler({"hourly": HOURLY}, self._book, stores.jobs, self._clock, rng, reminding)

@@ -27,7 +27,7 @@ from waypost.importing.source import OutsideScope, Page, ProviderUnavailable, So
 from waypost.kernel.configuration import Secret
 from waypost.kernel.errors import WaypostError
 from waypost.places.licence import Licence
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 
 KEY = "hunter2-0123456789abcdef"
 MOST = 20_000_000

@@ -53,7 +53,7 @@ PLANTED = [
     ("roles/up.py", "waypost.cli.up", "Layers point down"),
     ("settings.py", "waypost.adapters.sqlite.places", "Only bootstrap names adapters"),
     ("cli/places.py", "waypost.adapters.sqlite.places", "Only bootstrap names adapters"),
-    ("roles/kit/loop.py", "waypost.adapters.sqlite.places", "Only bootstrap names adapters"),
+    ("roles/kit/event_loop.py", "waypost.adapters.sqlite.places", "Only bootstrap names adapters"),
     ("bootstrap/stores.py", "asyncpg", "Drivers stay in adapters"),
     ("web/app.py", "click", "Only commands know the terminal"),
     ("roles/up.py", "waypost.roles.serve", "Roles share their kit alone"),

@@ -26,9 +26,9 @@ from waypost.telemetry.metrics import HTTP_REQUESTS, REDIRECTS
 from waypost.web.app import make_app
 from waypost.web.follow.hot_path import RedirectPath
 from waypost.web.follow.link_cache import LinkCache
-from waypost.web.follow.parts import FollowParts
-from waypost.web.follow.password_door import PasswordDoor
-from waypost.web.http.guard import WriteGuard
+from waypost.web.follow.password_checking import PasswordChecker
+from waypost.web.follow.route_dependencies import FollowParts
+from waypost.web.http.authentication import WriteGuard
 from waypost.web.http.proxies import Proxies
 from waypost.web.settings import parse_networks
 
@@ -89,7 +89,7 @@ class Server:
             observer=Observer(SameKeys()),
             record=self.visits.append,
             record_line=lambda line: self.visits.append(msgspec.json.decode(line, type=Visit)),
-            door=PasswordDoor(lambda hashed, password: hashed == password, pause=0),
+            passwords=PasswordChecker(lambda hashed, password: hashed == password, pause=0),
             settings=chosen,
             proxies=Proxies(parse_networks("127.0.0.1")),
         )

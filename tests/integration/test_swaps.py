@@ -13,13 +13,13 @@ import pytest
 from support.snapshots import shelve, stations
 from waypost.kernel.tasks import end
 from waypost.places.place import place_id
-from waypost.roles.kit import live_places
+from waypost.roles.kit import snapshot_watcher
 from waypost.roles.kit.http_server import HttpServer, address, listen
-from waypost.roles.kit.live_places import LivePlaces
+from waypost.roles.kit.snapshot_watcher import SnapshotWatcher
 from waypost.serving.shelf import CURRENT
 from waypost.settings import load_settings
 from waypost.web.app import make_app
-from waypost.web.http.guard import WriteGuard
+from waypost.web.http.authentication import WriteGuard
 
 SWAPS = 1000
 ASKING = 3
@@ -29,15 +29,15 @@ ITEM = place_id("sim:7")
 
 
 @asynccontextmanager
-async def places_server(folder: Path) -> AsyncIterator[tuple[str, LivePlaces]]:
-    role = LivePlaces(load_settings({"snapshots": str(folder)}, environ={}))
-    await role.look()
-    app = make_app(probes={"snapshot": role.probe}, guard=WriteGuard("127.0.0.1"), places=role.part)
+async def places_server(folder: Path) -> AsyncIterator[tuple[str, SnapshotWatcher]]:
+    watcher = SnapshotWatcher(load_settings({"snapshots": str(folder)}, environ={}))
+    await watcher.look()
+    app = make_app(probes={"snapshot": watcher.probe}, guard=WriteGuard("127.0.0.1"), places=watcher.part)
     with listen("127.0.0.1", 0, moves_on=False) as sock:
         server = HttpServer(app)
-        tasks = [asyncio.create_task(server.serve(sockets=[sock])), asyncio.create_task(role.keep_looking())]
+        tasks = [asyncio.create_task(server.serve(sockets=[sock])), asyncio.create_task(watcher.keep_looking())]
         try:
-            yield address(sock), role
+            yield address(sock), watcher
         finally:
             server.stop()
             await tasks[0]
@@ -106,17 +106,17 @@ class Visitor:
 @pytest.mark.timeout(600)
 @pytest.mark.anyio
 async def test_a_thousand_swaps_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_places, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(snapshot_watcher, "_LOOK_SECONDS", 0.0)
     names = [shelve(tmp_path, stations(PLACES, name=mark), hours=at) for at, mark in enumerate(("First", "Second"))]
     marks = dict(zip(names, ("First", "Second"), strict=True))
     try:
-        async with places_server(tmp_path) as (url, role), httpx.AsyncClient(base_url=url) as client:
+        async with places_server(tmp_path) as (url, watcher), httpx.AsyncClient(base_url=url) as client:
             visitors = [Visitor(client, marks) for _ in range(ASKING)]
             tasks = [asyncio.create_task(visitor.go_on()) for visitor in visitors]
             for swap in range(SWAPS):
                 wanted = names[swap % 2]
                 point_to(tmp_path, wanted)
-                while role.live.generation.name != wanted:
+                while watcher.live.generation.name != wanted:
                     failed = [task for task in tasks if task.done()]
                     assert not failed, failed
                     await asyncio.sleep(0)

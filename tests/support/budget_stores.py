@@ -16,7 +16,7 @@ from waypost.adapters.redis.client import RedisClient
 from waypost.adapters.sqlite.budget import SqliteBudgetRecords
 from waypost.adapters.sqlite.database import SqliteDatabase
 from waypost.scaling.ratelimit.budget import BudgetStore
-from waypost.scaling.ratelimit.records import RecordBudgetStore
+from waypost.scaling.ratelimit.record_budget_store import RecordBudgetStore
 
 # Opens the same store each time, as another process does.
 OpenStore = Callable[[], AbstractAsyncContextManager[BudgetStore]]

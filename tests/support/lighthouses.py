@@ -14,7 +14,7 @@ from waypost.importing.definitions import SourceContext
 from waypost.importing.settings import ImportingSettings
 from waypost.importing.source import Page
 from waypost.places.licence import Licence
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 
 LICENCE = Licence("CC0", "The keepers")
 FIELDS = """

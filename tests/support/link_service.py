@@ -15,13 +15,13 @@ from support.snapshots import shelve, stations
 from waypost.access.keys import make_key
 from waypost.bootstrap.stores import SharingStores, open_sharing_stores
 from waypost.kernel.clock import utc_now
-from waypost.roles.kit.link_parts import link_parts
+from waypost.roles.kit.link_routes_assembly import link_parts
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import Settings, load_settings
 from waypost.sharing.visits.visit import Visit
 from waypost.web.app import App, Places, make_app
-from waypost.web.http.guard import WriteGuard
-from waypost.web.links.parts import LinkParts
+from waypost.web.http.authentication import WriteGuard
+from waypost.web.links.route_dependencies import LinkParts
 
 TARGET = "https://example.org/a/page?of=ours#here"
 NDJSON = {"Content-Type": "application/x-ndjson"}

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
-from waypost.scaling.ratelimit.records import Change, Result
+from waypost.scaling.ratelimit.record_budget_store import Change, Result
 
 
 def _machine_clock() -> int:

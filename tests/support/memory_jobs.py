@@ -151,14 +151,22 @@ class MemoryJobStore:
                 )
             return len(done)
 
-    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+    async def prune(
+        self,
+        *,
+        older_than: float,
+        statuses: Collection[Status] = ("done", "cancelled"),
+        prefix: str = "",
+        limit: int | None = None,
+    ) -> int:
         with self._lock:
             before = utc_now() - timedelta(seconds=older_than)
             old = [
                 job
                 for job in self.jobs.values()
                 if job.status in statuses and job.finished_at is not None and job.finished_at < before
-            ]
+                if job.shard.startswith(prefix)
+            ][:limit]
             for job in old:
                 del self.jobs[job.id], self._by_shard[job.shard]
                 for group, members in self._groups.items():

@@ -21,9 +21,9 @@ from waypost.sharing.visits.visit import Visit
 from waypost.sharing.visits.visitors import Observer
 from waypost.web.app import App, make_app
 from waypost.web.follow.link_cache import LinkCache
-from waypost.web.follow.parts import FollowParts
-from waypost.web.follow.password_door import PasswordDoor
-from waypost.web.http.guard import WriteGuard
+from waypost.web.follow.password_checking import PasswordChecker
+from waypost.web.follow.route_dependencies import FollowParts
+from waypost.web.http.authentication import WriteGuard
 
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
 
@@ -100,7 +100,7 @@ async def host(
             observer=Observer(keys),
             record=visits.append,
             record_line=lambda line: visits.append(msgspec.json.decode(line, type=Visit)),
-            door=PasswordDoor(verify, pause=0),
+            passwords=PasswordChecker(verify, pause=0),
             settings=settings.redirect,
         )
         parts = replace(parts, **more)

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from waypost.roles.kit.http_server import HttpServer, address, listen
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import App, Places, make_app
-from waypost.web.http.guard import WriteGuard
+from waypost.web.http.authentication import WriteGuard
 
 _PATIENCE = 30.0
 

@@ -36,10 +36,11 @@ THREADS = {
     "lease-renewer": "on its own loop",
     "sqlite": "writes, reads",
     "passwords": "two, to hash",
+    "check": "one each, by doctor",
 }
 # By the module that starts them.
 CHILDREN = {
-    "roles.kit.import_workers": ("worker run", "by import run"),
+    "roles.kit.import_processes": ("worker run", "by import run"),
     "roles.kit.build_processes": ("build_child", "by snapshot build"),
 }
 
@@ -70,10 +71,10 @@ KINDS = (
     Kind("simulator", "a provider to play with", ("roles.simulator",), pool="makes answers"),
     Kind(
         "commands",
-        "import run, snapshot build",
-        ("cli.import_run", "cli.snapshot_build"),
-        ("lease-renewer", "sqlite"),
-        children=("roles.kit.import_workers", "roles.kit.build_processes"),
+        "import run, snapshot build, doctor",
+        ("cli.import_run", "cli.snapshot_build", "cli.doctor"),
+        ("lease-renewer", "sqlite", "check"),
+        children=("roles.kit.import_processes", "roles.kit.build_processes"),
     ),
 )
 # Two kinds that `waypost serve all` is in one process.

@@ -22,11 +22,18 @@ _EXAMPLES = 5
 
 
 def check_rate(
-    requests: Sequence[Request], rate: int, probes: Probes, absences: Sequence[Absence] = (), of: str = ""
+    requests: Sequence[Request],
+    rate: int,
+    probes: Probes,
+    mishaps: Sequence[Mishap],
+    absences: Sequence[Absence] = (),
+    of: str = "",
 ) -> Verdict:
     """A provider that comes back accepts connections before it reads from them, and then has all at once what was sent
-    meanwhile: for that there is no bound but the time that our own request took.
+    meanwhile: for that there is no bound but the time that our own request took. A worker that was stopped between its
+    last look at the clock and the request sends that one when it goes on.
     """
+    went_on = [mishap.ended for mishap in mishaps if mishap.kind == "stop"]
     times = [request.monotonic for request in requests]
     most = {f"most_in_{seconds:g}_s": 0 for seconds in _WINDOWS}
     crowded = 0
@@ -39,7 +46,8 @@ def check_rate(
                 slowest = probes.slowest(began - _LATEST, began + seconds)
                 came_back = any(began - _LATEST <= each.ended <= began + seconds for each in absences)
                 arriving = 2 * slowest if came_back else min(2 * slowest, _LATEST)
-                if count > rate * (seconds + _LATE + arriving) + _BURST:
+                late = sum(began - _LATE <= ended <= began + seconds for ended in went_on)
+                if count > rate * (seconds + _LATE + arriving) + _BURST + late:
                     examples.append(f"{count} requests in {seconds:g} s, when one took {slowest:.3f} s to arrive")
     found = ", ".join(f"{count} in {seconds:g} s" for seconds, count in zip(_WINDOWS, most.values(), strict=True))
     return Verdict(

@@ -25,7 +25,6 @@ _TOKEN = re.compile(r"wp_([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII)
 class KeyRefused(TerminalError):
     """The key is unknown here, or was revoked."""
 
-    slug = "key-refused"
     http_status = 401
 
     def __init__(self) -> None:
@@ -37,13 +36,9 @@ class KeyRefused(TerminalError):
 class UnknownKey(NotFound):
     """No key has this id."""
 
-    slug = "unknown-key"
-
 
 class KeyInvalid(AskedWrongly):
     """Such a key cannot be made."""
-
-    slug = "key-invalid"
 
 
 class Key(msgspec.Struct, frozen=True, kw_only=True):

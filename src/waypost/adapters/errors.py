@@ -6,34 +6,34 @@ from waypost.kernel.errors import StoreTrouble, TerminalError
 class StoreAway(StoreTrouble):
     """The server cannot be reached, or the connection to it broke; what was being done may or may not have happened."""
 
-    slug = "store-away"
+    told_outside = "the store does not answer"
 
 
 class StoreBusy(StoreTrouble):
     """Another process held what was needed for too long; nothing was changed."""
 
-    slug = "store-busy"
+    told_outside = "the store is busy"
 
 
 class StoreFull(StoreTrouble):
     """The disk is full or failing; nothing of the change was kept."""
 
-    slug = "store-full"
+    told_outside = "the store has no room left"
 
 
 class StoreRefused(TerminalError):
     """The server is there and refuses us: a wrong password, no such database, or too few rights."""
 
-    slug = "store-refused"
+    told_outside = "the store refuses us"
 
 
 class StoreTooOld(TerminalError):
     """The store's schema is older than this release needs, and a role does not change it."""
 
-    slug = "store-too-old"
+    told_outside = "the store's schema is too old"
 
 
 class StoreTooNew(TerminalError):
     """A newer release has changed the store in a way that this one cannot work with."""
 
-    slug = "store-too-new"
+    told_outside = "the store's schema is too new"

@@ -3,16 +3,20 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import xxhash
 
 from waypost.adapters.json_values import by_value
 from waypost.importing.pages import Writing
+from waypost.importing.passes import Pass
 from waypost.importing.source import Fetched, Page, Reject, Remembered
 from waypost.places.events import PlacesChanged, Versioned
 from waypost.places.place import place_id_bytes
+
+# External ids, each with the version that a commit has made of it.
+Versions = list[tuple[str, int]]
 
 
 class PlaceRow(NamedTuple):
@@ -95,6 +99,9 @@ class SettledRows:
         ]
         self.accepted, self.rejected = accepted, len(rejects)
 
+    def noted_in(self, state: Pass, added: int) -> Pass:
+        return state.counting(records=self.accepted + self.rejected, rejected=self.rejected, kept=self.accepted - added)
+
     def count(self, changes: PlacesChanged) -> Counter[str]:
         added, changed = len(changes.added), len(changes.changed)
         return Counter(
@@ -144,5 +151,16 @@ def recall(answer: str | bytes, requested_at: datetime) -> Remembered:
     return msgspec.structs.replace(msgspec.json.decode(answer, type=Remembered), requested_at=requested_at)
 
 
-def versioned(rows: Sequence[tuple[str, int]]) -> list[Versioned]:
-    return [Versioned(external_id, version) for external_id, version in rows]
+def changes_of(shard: str, writing: Writing, added: Versions, changed: Versions, removed: Versions) -> PlacesChanged:
+    lists = ([Versioned(*each) for each in places] for places in (added, changed, sorted(removed)))
+    return PlacesChanged(writing.extent.source, shard, *lists)
+
+
+def is_news(row: PlaceRow, before: Any, area: str, requested_at: int) -> bool:
+    """Whether to write a row. What a later request brought stays, however late this page comes."""
+    if before["requested_at"] > requested_at:
+        return False
+    if before["removed_at"] is None:
+        return bool(before["content_hash"] != row.content_hash)
+    # That it was missing in one area says nothing about others.
+    return bool(before["area"] != area or before["removed_at"] < requested_at)

@@ -1,6 +1,7 @@
 """The outcome of a commit, and a pass as stores keep it."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -44,18 +45,21 @@ class Outcome(NamedTuple):
         )
 
 
-def finished(counted: Counter[str], state: Pass) -> Outcome:
+def concluded(counted: Counter[str], state: Pass, refused: TerminalError | None) -> Outcome:
+    if refused:
+        return Outcome(counted, state.begun_again(), refused)
     if state.phase == "over" and state.covered and state.unsure:
         counted["unsure"] = 1
     return Outcome(counted, state)
 
 
-def refused(counted: Counter[str], state: Pass, error: TerminalError) -> Outcome:
-    return Outcome(counted, state.begun_again(), error)
-
-
 def encode_pass(state: Pass) -> str:
     return msgspec.json.encode(state).decode()
+
+
+def marks_of(found: str) -> Sequence[str]:
+    """Returns the names of all marks that a pass has left."""
+    return _passes.decode(found).uncleared
 
 
 def decode_pass(found: str | None, lease: Lease) -> Pass:

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from waypost.sharing.visits.spans import DAY_HOURS, HOUR, from_us
 from waypost.sharing.visits.store import DIMENSIONS, Bucket, Step
 from waypost.sharing.visits.tally import TalliedVisit
@@ -17,38 +19,18 @@ EVENTS_AT_A_TIME, LINKS_AT_A_TIME = 1000, 500
 # Events counted again at a time; where a transaction would have more, it takes a day instead of a stretch of them.
 COUNTED_AT_A_TIME = 20_000
 
+# What a visit has besides its id, its link and its time.
+_TOLD = Visit.__struct_fields__[3:]
+
 
 def row_of(event: TalliedVisit) -> tuple[Any, ...]:
-    visit = event.visit
-    return (
-        visit.id,
-        visit.link_id,
-        visit.at,
-        visit.visitor,
-        visit.referrer_host,
-        visit.referrer_path,
-        visit.agent,
-        visit.language,
-        visit.country,
-        event.browser,
-        event.device,
-        event.system,
-        event.is_bot,
-    )
+    """The columns of the table of events, which are the fields in their order."""
+    visit, *agent = msgspec.structs.astuple(event)
+    return (*msgspec.structs.astuple(visit), *agent)
 
 
 def visit_of(row: Any, at: datetime) -> Visit:
-    return Visit(
-        row["id"],
-        row["link_id"],
-        at,
-        row["visitor"],
-        row["referrer_host"],
-        row["referrer_path"],
-        row["agent"],
-        row["language"],
-        row["country"],
-    )
+    return Visit(row["id"], row["link_id"], at, *(row[name] for name in _TOLD))
 
 
 def event_of(row: Any, at: datetime) -> TalliedVisit:

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from waypost.adapters.sqlite.budget import SqliteBudgetRecords
 from waypost.bootstrap.databases import SQLITE, extra, open_postgres, open_redis, open_sqlite
 from waypost.scaling.ratelimit.budget import Budget, BudgetStore
-from waypost.scaling.ratelimit.records import RecordBudgetStore
-from waypost.scaling.ratelimit.shared import SharedBudget
+from waypost.scaling.ratelimit.record_budget_store import RecordBudgetStore
+from waypost.scaling.ratelimit.shared_budget import SharedBudget
 from waypost.settings import REDIS_SCHEMES, Settings, StorageSettings, is_mongodb
 from waypost.telemetry.logs import get_logger
 

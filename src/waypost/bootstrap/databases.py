@@ -20,8 +20,6 @@ SQLITE = "sqlite:///"
 class NoStore(NotFound):
     """There is nothing yet to look into; most likely the folder's name is misspelt."""
 
-    slug = "no-store"
-
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
@@ -29,6 +27,9 @@ def extra(name: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
+        if (error.name or "").startswith("waypost."):
+            # A defect of ours, which no package would mend.
+            raise
         raise SettingError(
             f"a package that this setting needs is not installed ({error.name})",
             next_step=f"pip install 'waypost[{name}]'",

@@ -1,7 +1,7 @@
 """The job store, in the store that keeps everything else or in one of its own."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Protocol
 
 from waypost.adapters.sqlite.jobs import SqliteJobStore
@@ -28,11 +28,9 @@ async def open_jobs_apart(
     return jobs, pages
 
 
-@asynccontextmanager
-async def open_jobs(settings: Settings) -> AsyncIterator[JobStore]:
+def open_jobs(settings: Settings) -> AbstractAsyncContextManager[JobStore]:
     """Jobs on a connection of their own, for the thread that renews leases."""
-    async with open_job_store(settings.storage.jobs or settings.storage.store_url) as jobs:
-        yield jobs
+    return open_job_store(settings.storage.jobs or settings.storage.store_url)
 
 
 @asynccontextmanager

@@ -58,7 +58,7 @@ async def _migrate_postgres(url: str) -> list[str]:
 
 
 async def _migrate_mongo(url: str) -> list[str]:
-    async with _mongo(url) as database:
+    async with mongo(url) as database:
         return await database.migrate()
 
 
@@ -66,9 +66,9 @@ async def schema_status(settings: Settings) -> SchemaStatus:
     """Where the store's schema stands, without changing or creating anything."""
     url = settings.storage.store_url
     if settings.storage.in_mongodb:
-        async with _mongo(url) as database:
+        async with mongo(url) as database:
             return SchemaStatus(*await database.schema_status())
-    version, missing = await (_look_into_postgres(url) if settings.storage.on_server else _look_into_sqlite(url))
+    version, missing = await (_look_into_postgres(url) if settings.storage.on_server else look_into_sqlite(url))
     names = [migration.name for migration in missing]
     return SchemaStatus(version, (*names, *await _missing_in_analytics(settings.storage.analytics)))
 
@@ -76,11 +76,11 @@ async def schema_status(settings: Settings) -> SchemaStatus:
 async def _missing_in_analytics(url: str) -> list[str]:
     if not url:
         return []
-    _, missing = await (_look_into_postgres(url) if is_postgres(url) else _look_into_sqlite(url, "analytics"))
+    _, missing = await (_look_into_postgres(url) if is_postgres(url) else look_into_sqlite(url, "analytics"))
     return [f"{migration.name} (analytics)" for migration in missing]
 
 
-async def _look_into_sqlite(url: str, setting: str = "store") -> tuple[int, Sequence[Migration]]:
+async def look_into_sqlite(url: str, setting: str = "store") -> tuple[int, Sequence[Migration]]:
     path = sqlite_path(url, setting)
     if not path.exists():
         return 0, known()
@@ -96,7 +96,7 @@ async def _look_into_postgres(url: str) -> tuple[int, Sequence[Migration]]:
 
 
 @asynccontextmanager
-async def _mongo(url: str) -> "AsyncIterator[MongoDatabase]":
+async def mongo(url: str) -> "AsyncIterator[MongoDatabase]":
     """The MongoDB at this address, whatever its schema is."""
     with extra("mongodb"):
         from waypost.adapters.mongodb.database import MongoDatabase

@@ -1,7 +1,7 @@
 """What snapshots are built from and written to besides the store: files of places, and snapshots elsewhere."""
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     from waypost.serving.pulling.origin import Origin
 
 
-@asynccontextmanager
-async def open_origin(url: str) -> "AsyncIterator[Origin]":
+def open_origin(url: str) -> "AbstractAsyncContextManager[Origin]":
     """Opens the snapshots of another machine."""
     from waypost.adapters.http.origin import HttpOrigin
 
-    async with HttpOrigin(url) as origin:
-        yield origin
+    return HttpOrigin(url)
 
 
 def export_as(form: str) -> "Export":

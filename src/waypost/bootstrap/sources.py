@@ -19,8 +19,6 @@ SOURCES = ("ocm",)
 class UnknownSource(AskedWrongly):
     """There is no source of that name."""
 
-    slug = "unknown-source"
-
 
 @asynccontextmanager
 async def open_source(name: str, settings: Settings) -> AsyncIterator[Source]:

@@ -24,8 +24,8 @@ from waypost.importing.pages import PageStore
 from waypost.kernel.errors import AskedWrongly
 from waypost.places.store import PlaceStore
 from waypost.scaling.events.outbox import Outbox
-from waypost.scaling.facts import Facts
 from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.store_facts import Facts
 from waypost.settings import Settings
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.phrases.store import SpaceStore
@@ -34,8 +34,6 @@ from waypost.sharing.visits.store import VisitStore
 
 class LinksElsewhere(AskedWrongly):
     """Links were asked for, but the configured store keeps none."""
-
-    slug = "links-elsewhere"
 
     def __init__(self) -> None:
         super().__init__(

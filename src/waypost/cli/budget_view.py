@@ -7,14 +7,12 @@ from waypost.bootstrap.sources import open_source
 from waypost.cli.live import display, look_repeatedly
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.stopping import Stop
-from waypost.scaling.ratelimit.view import BudgetView, LimitView, view_of
+from waypost.scaling.ratelimit.budget_view import BudgetView, LimitView, view_of
 from waypost.settings import Settings
 
 
 class NoBudget(AskedWrongly):
     """A source that asks no provider has no budget."""
-
-    slug = "no-budget"
 
 
 async def show_budget(

@@ -2,7 +2,7 @@
 
 import click
 
-from waypost.cli.frame import Group, Load, json_option, with_settings
+from waypost.cli.frame import Group, Load, with_json
 
 group = Group(
     "budget",
@@ -21,8 +21,7 @@ group = Group(
 @click.option("--watch", is_flag=True, help="Look again and again, until Ctrl-C.")
 @click.option("--every", default="1s", show_default=True, help="With --watch: how often to look.")
 @click.option("--times", type=click.IntRange(1), help="With --watch: look this many times, then end.")
-@json_option
-@with_settings
+@with_json
 def show(load: Load, source: str, every: str, times: int | None, *, watch: bool, as_json: bool) -> int:
     """How the budget of the key in use stands, wherever it is kept, without taking anything from it.
 
@@ -30,7 +29,7 @@ def show(load: Load, source: str, every: str, times: int | None, *, watch: bool,
     """
     from waypost.cli.budget_view import show_budget
     from waypost.cli.live import read_every
-    from waypost.roles.kit.loop import run as run_role
+    from waypost.roles.kit.event_loop import run as run_role
 
     seconds, settings = read_every(every), load({"source": source})
     looks = times if watch else 1

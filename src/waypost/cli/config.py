@@ -2,7 +2,7 @@
 
 import click
 
-from waypost.cli.frame import Group, Load, json_option, print_json, with_settings
+from waypost.cli.frame import Group, Load, print_json, with_json
 
 group = Group(
     "config",
@@ -12,8 +12,7 @@ group = Group(
 
 
 @group.command("show", examples=("waypost config show", "waypost config show --config other.toml --json"))
-@json_option
-@with_settings
+@with_json
 def show(load: Load, *, as_json: bool) -> None:
     """What is in force, and where each value came from.
 

@@ -4,7 +4,7 @@ import asyncio
 
 import click
 
-from waypost.cli.frame import Group, Load, json_option, print_json, with_settings
+from waypost.cli.frame import Group, Load, print_json, print_result, with_json
 
 group = Group(
     "db", help="The store's schema.", examples=("waypost db status", "waypost db migrate --data /var/lib/waypost")
@@ -12,22 +12,18 @@ group = Group(
 
 
 @group.command("migrate", examples=("waypost db migrate", "waypost db migrate --json"))
-@json_option
-@with_settings
+@with_json
 def migrate(load: Load, *, as_json: bool) -> None:
     """Bring the store's schema up to date. Safe to run twice, and by many processes at once."""
     from waypost.bootstrap.schema import migrate_schema
 
     applied = asyncio.run(migrate_schema(load()))
-    if as_json:
-        print_json({"applied": applied})
-    else:
-        click.echo("\n".join(f"applied {name}" for name in applied) or "the schema is up to date")
+    told = "\n".join(f"applied {name}" for name in applied) or "the schema is up to date"
+    print_result({"applied": applied}, told, as_json=as_json)
 
 
 @group.command("status", examples=("waypost db status", "waypost db status --json"))
-@json_option
-@with_settings
+@with_json
 def status(load: Load, *, as_json: bool) -> None:
     """Which version the store's schema has, and what is missing. Changes nothing."""
     from waypost.bootstrap.schema import schema_status

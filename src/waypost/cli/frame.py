@@ -42,6 +42,9 @@ class Command(_Teaching, click.Command):
         return rest
 
 
+command = functools.partial(click.command, cls=Command)
+
+
 class Group(_Teaching, click.Group):
     command_class = Command
 
@@ -75,6 +78,11 @@ Load = Callable[..., Settings]
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, for scripts.")
 
 
+def with_json(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command `as_json` too."""
+    return json_option(with_settings(function))
+
+
 def _load(flags: Mapping[str, str], config: str | None) -> Settings:
     settings = load_settings(flags, file=config)
     configure_logs(settings.telemetry.level)
@@ -83,8 +91,25 @@ def _load(flags: Mapping[str, str], config: str | None) -> Settings:
     return settings
 
 
+def read_by(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+    """A callback that reads an option's text, and tells what is wrong with it."""
+
+    def read(_ctx: click.Context, _option: click.Parameter, text: str | None) -> Any:
+        try:
+            return None if text is None else reader(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return read
+
+
 def print_json(document: Any) -> None:
     click.echo(msgspec.json.encode(document).decode())
+
+
+def print_result(document: Any, text: object, *, as_json: bool) -> None:
+    """Prints a document for scripts, or what it says for people."""
+    click.echo(msgspec.json.encode(document).decode() if as_json else text)
 
 
 def say(text: str) -> None:

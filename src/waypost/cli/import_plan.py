@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Load, command, print_json, say, with_json
 from waypost.cli.import_scope import ReadScope, with_scope
 
 if TYPE_CHECKING:
@@ -15,17 +15,15 @@ if TYPE_CHECKING:
     from waypost.scaling.ratelimit.limits import Limit
 
 
-@click.command(
+@command(
     "plan",
-    cls=Command,
     examples=(
         "waypost import plan --source ocm --country DE,FR",
         "waypost import plan --country DE --since 2026-02-01T00:00:00Z --until 2026-02-21T12:00:00Z --window 1d",
     ),
 )
 @with_scope
-@json_option
-@with_settings
+@with_json
 def plan(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
     """Print the shards of an import, without asking or changing anything.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Load, command, print_json, say, with_json
 from waypost.cli.import_scope import ReadScope, with_scope
 from waypost.cli.import_view import print_ended
 
@@ -21,17 +21,15 @@ if TYPE_CHECKING:
     from waypost.settings import Settings
 
 
-@click.command(
+@command(
     "start",
-    cls=Command,
     examples=(
         "waypost import start --source ocm --country DE,FR,NL",
         "waypost import start --country DE --since 2026-02-21T00:00:00Z --json",
     ),
 )
 @with_scope
-@json_option
-@with_settings
+@with_json
 def start(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
     """Enqueue what is missing of a scope and print the import's id; workers do the rest.
 
@@ -62,9 +60,8 @@ def start(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
     say(f"{started.shards} shards; next: waypost worker run")
 
 
-@click.command(
+@command(
     "run",
-    cls=Command,
     examples=(
         "WAYPOST_OCM_KEY=… waypost import run --source ocm --country DE,FR,NL",
         "WAYPOST_OCM_URL=http://127.0.0.1:8090 waypost import run --source ocm --country DE --json",
@@ -74,8 +71,7 @@ def start(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
 )
 @with_scope
 @click.option("--processes", type=click.IntRange(1, 1000), help="Worker processes (default: one for each core).")
-@json_option
-@with_settings
+@with_json
 def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_json: bool) -> int:
     """Enqueue what is missing of a scope and work until it is done.
 
@@ -85,7 +81,7 @@ def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_j
     the last line is the report.
     """
     from waypost.cli.progress import importing
-    from waypost.roles.kit.loop import run as run_role
+    from waypost.roles.kit.event_loop import run as run_role
 
     settings, scope = load({"source": source}), read()
 
@@ -93,7 +89,7 @@ def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_j
         from waypost.bootstrap.budgets import open_budget
         from waypost.bootstrap.stores import open_stores
         from waypost.kernel.cores import available_cores
-        from waypost.roles.kit.importer_parts import make_importer
+        from waypost.roles.kit.importer_assembly import make_importer
         from waypost.scaling.jobs.worker import worker_name
 
         async with (

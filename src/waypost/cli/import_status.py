@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Load, command, print_json, say, with_json
 from waypost.cli.import_view import print_counts, print_rejects, print_shards, print_standing
 
 if TYPE_CHECKING:
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 _SLOWEST = 10
 
 
-@click.command("status", cls=Command, examples=("waypost import status", "waypost import status 0190… --json"))
+@command("status", examples=("waypost import status", "waypost import status 0190… --json"))
 @click.argument("import_id", metavar="[ID]", required=False)
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="Without an id: how many.")
-@json_option
-@with_settings
+@with_json
 def status(load: Load, import_id: str | None, limit: int, *, as_json: bool) -> None:
     """How an import stands, or the latest ones, by the status of their jobs."""
     from waypost.cli.stores import with_stores
@@ -42,10 +41,9 @@ def status(load: Load, import_id: str | None, limit: int, *, as_json: bool) -> N
         say("no imports yet; next: waypost import run --source ocm --country DE,FR")
 
 
-@click.command("cancel", cls=Command, examples=("waypost import cancel 0190…", "waypost import cancel 0190… --json"))
+@command("cancel", examples=("waypost import cancel 0190…", "waypost import cancel 0190… --json"))
 @click.argument("import_id", metavar="ID")
-@json_option
-@with_settings
+@with_json
 def cancel(load: Load, import_id: str, *, as_json: bool) -> None:
     """Cancel the unfinished jobs of an import, except those that another import or a schedule wants.
 
@@ -62,13 +60,10 @@ def cancel(load: Load, import_id: str, *, as_json: bool) -> None:
         print_standing(found)
 
 
-@click.command(
-    "report", cls=Command, examples=("waypost import report 0190…", "waypost import report 0190… --all-shards")
-)
+@command("report", examples=("waypost import report 0190…", "waypost import report 0190… --all-shards"))
 @click.argument("import_id", metavar="ID")
 @click.option("--all-shards", is_flag=True, help="Every shard, not only the ten slowest.")
-@json_option
-@with_settings
+@with_json
 def report(load: Load, import_id: str, *, all_shards: bool, as_json: bool) -> None:
     """What an import did so far: places and requests, which of its shards took the longest, and why records
     were rejected.

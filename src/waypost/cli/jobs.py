@@ -1,15 +1,18 @@
 """The command `waypost job`, and its verbs."""
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
+from waypost.cli.job_choice import filters, read_choice
 from waypost.cli.job_view import views_of
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import Conflict, NotFound
 from waypost.kernel.quantities import parse_duration
-from waypost.scaling.jobs.job import STATUSES, Job, Lease, Status
+from waypost.scaling.jobs.choosing import release_chosen, revive_chosen
+from waypost.scaling.jobs.job import Job, Lease, Status
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from waypost.settings import Settings
 
 Result = TypeVar("Result")
+
+_PRUNED: tuple[Status, ...] = ("done", "cancelled")
 
 group = Group(
     "job",
@@ -52,9 +57,7 @@ async def find(jobs: "JobStore", name: str) -> Job:
 
 
 @group.command("list", examples=("waypost job list", "waypost job list --status dead --prefix ocm/country:DE --json"))
-@click.option("--status", type=click.Choice(STATUSES), help="Only jobs with this status.")
-@click.option("--prefix", default="", help="Only shards whose keys begin like this.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="At most this many.")
+@filters(most=1000)
 @json_option
 @with_settings
 def list_jobs(load: Load, status: Status | None, prefix: str, limit: int, *, as_json: bool) -> None:
@@ -90,69 +93,107 @@ def show(load: Load, shard: str, *, as_json: bool) -> None:
 @group.command("revive", examples=("waypost job revive ocm/country:DE/full:2026-02-21", "waypost job revive --all"))
 @click.argument("shards", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="All dead jobs.")
+@filters(most=None)
 @json_option
 @with_settings
-def revive(load: Load, shards: tuple[str, ...], *, everything: bool, as_json: bool) -> None:
+def revive(
+    load: Load,
+    shards: tuple[str, ...],
+    status: Status | None,
+    prefix: str,
+    limit: int | None,
+    *,
+    everything: bool,
+    as_json: bool,
+) -> None:
     """Give dead jobs another chance; the next worker or import works on them."""
-    if everything == bool(shards):
-        raise click.UsageError("name the shards to revive, or say --all")
+    chosen = read_choice(status, prefix, limit, able=("dead",))
+    if [everything, bool(shards), chosen is not None].count(True) != 1:
+        raise click.UsageError(
+            "name the shards to revive, or choose them by --prefix, --status or --limit, or say --all"
+        )
+    if chosen:
+        _say_number("revived", with_jobs(load(), partial(revive_chosen, chosen=chosen)), as_json=as_json)
+        return
     revived = with_jobs(load(), lambda store: store.revive(None if everything else shards))
     if not revived and shards:
         raise UnknownJob("none of these is a dead job", next_step="waypost job list --status dead")
-    if as_json:
-        print_json({"revived": revived})
-    else:
-        click.echo(f"revived {revived}")
+    _say_number("revived", revived, as_json=as_json)
 
 
 @group.command("release", examples=("waypost job release ocm/country:DE/full:2026-02-21",))
-@click.argument("shard")
+@click.argument("shard", required=False)
+@filters(most=None)
 @json_option
 @with_settings
-def release(load: Load, shard: str, *, as_json: bool) -> None:
-    """Take a job from the worker that holds it and make it pending.
+def release(
+    load: Load, shard: str | None, status: Status | None, prefix: str, limit: int | None, *, as_json: bool
+) -> None:
+    """Take a job from the worker that holds it and make it pending; or all those that are chosen.
 
     The worker notices at its next write, which is refused: its fence is no longer current.
     """
-
-    async def work(store: "JobStore") -> Job:
-        job = await find(store, shard)
-        if job.status != "leased":
-            raise NotLeased(f"{job.shard} is {job.status}; only a leased job can be released")
-        await store.release(Lease(job.id, job.shard, job.fence, job.attempts, job.cursor), counted={})
-        return await find(store, shard)
-
-    job = with_jobs(load(), work)
+    chosen = read_choice(status, prefix, limit, able=("leased",))
+    if chosen and not shard:
+        _say_number("released", with_jobs(load(), partial(release_chosen, chosen=chosen)), as_json=as_json)
+        return
+    if chosen or not shard:
+        raise click.UsageError("name the job to release, or choose some by --prefix, --status or --limit")
+    job = with_jobs(load(), partial(_release_one, shard=shard))
     if as_json:
         print_json(job)
     else:
         click.echo(f"{job.shard} is {job.status}")
 
 
+async def _release_one(store: "JobStore", shard: str) -> Job:
+    job = await find(store, shard)
+    if job.status != "leased":
+        raise NotLeased(f"{job.shard} is {job.status}; only a leased job can be released")
+    await store.release(Lease(job.id, job.shard, job.fence, job.attempts, job.cursor), counted={})
+    return await find(store, shard)
+
+
 @group.command("prune", examples=("waypost job prune --older-than 30d", "waypost job prune --older-than 7d --dead"))
 @click.option("--older-than", default="30d", show_default=True, help="Only jobs that ended at least this long ago.")
 @click.option("--dead", is_flag=True, help="Dead jobs too, with the reasons they keep.")
+@filters(most=None)
 @json_option
 @with_settings
-def prune(load: Load, older_than: str, *, dead: bool, as_json: bool) -> None:
+def prune(
+    load: Load, older_than: str, status: Status | None, prefix: str, limit: int | None, *, dead: bool, as_json: bool
+) -> None:
     """Forget jobs that are done or cancelled, and records that were rejected as long ago. Their shards may be enqueued
-    again.
+    again. With filters, only jobs are forgotten.
     """
     from waypost.cli.stores import with_stores
     from waypost.importing.prune import prune as prune_jobs
+    from waypost.importing.prune import prune_chosen
 
     try:
         seconds = parse_duration(older_than)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--older-than") from None
-    statuses: tuple[Status, ...] = ("done", "cancelled", "dead") if dead else ("done", "cancelled")
+    chosen = read_choice(status, prefix, limit, able=("done", "cancelled", "dead"))
+    if status and dead:
+        raise click.UsageError("choose --status or --dead, not both")
+    statuses: tuple[Status, ...] = (status,) if status else ("done", "cancelled", "dead") if dead else _PRUNED
     pruned = with_stores(
-        load(), lambda stores: prune_jobs(stores.imports, stores.jobs, older_than=seconds, statuses=statuses)
+        load(),
+        lambda stores: (
+            prune_chosen(stores.imports, stores.jobs, chosen, older_than=seconds, statuses=statuses)
+            if chosen
+            else prune_jobs(stores.imports, stores.jobs, older_than=seconds, statuses=statuses)
+        ),
     )
+    _say_number("pruned", pruned, as_json=as_json)
+
+
+def _say_number(done: str, number: int, *, as_json: bool) -> None:
     if as_json:
-        print_json({"pruned": pruned})
+        print_json({done: number})
     else:
-        click.echo(f"pruned {pruned}")
+        click.echo(f"{done} {number}")
 
 
 @group.command("watch", examples=("waypost job watch", "waypost job watch --json | head -3"))
@@ -164,7 +205,7 @@ def watch(load: Load, every: str, times: int | None, *, as_json: bool) -> int:
     """The fleet's leases, live, until Ctrl-C: who works on what, how far it is, and how long the lease lasts."""
     from waypost.cli.live import read_every
     from waypost.cli.watching import watch_jobs
-    from waypost.roles.kit.loop import run as run_role
+    from waypost.roles.kit.event_loop import run as run_role
 
     seconds, settings = read_every(every), load()
     _, stop = run_role(lambda stop: watch_jobs(settings, stop, every=seconds, times=times, as_json=as_json))

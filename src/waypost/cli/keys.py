@@ -3,7 +3,7 @@
 import click
 
 from waypost.access.keys import SCOPES
-from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Group, Load, print_json, print_result, say, with_json
 
 group = Group(
     "key",
@@ -31,8 +31,7 @@ group = Group(
     required=True,
     help=f"What it is for; may be repeated: {', '.join(SCOPES)}.",
 )
-@json_option
-@with_settings
+@with_json
 def create(load: Load, name: str, scopes: tuple[str, ...], *, as_json: bool) -> None:
     """Make a key called NAME and print its token. This is the only time that it is shown."""
     from waypost.access.keys import make_key
@@ -51,8 +50,7 @@ def create(load: Load, name: str, scopes: tuple[str, ...], *, as_json: bool) -> 
 
 
 @group.command("list", examples=("waypost key list", "waypost key list --json"))
-@json_option
-@with_settings
+@with_json
 def list_all(load: Load, *, as_json: bool) -> None:
     """All keys, also revoked ones, oldest first."""
     from waypost.access.operations import list_keys
@@ -71,15 +69,11 @@ def list_all(load: Load, *, as_json: bool) -> None:
 
 @group.command("revoke", examples=("waypost key revoke 0123456789ab",))
 @click.argument("key", metavar="ID")
-@json_option
-@with_settings
+@with_json
 def revoke(load: Load, key: str, *, as_json: bool) -> None:
     """Make a key useless at once. Links that were made with it stay."""
     from waypost.access.operations import revoke_key
     from waypost.cli.stores import with_links
 
     revoked = with_links(load(), lambda stores: revoke_key(stores.keys, key))
-    if as_json:
-        print_json(revoked)
-    else:
-        click.echo(f"{revoked.id} ({revoked.name}) no longer opens anything")
+    print_result(revoked, f"{revoked.id} ({revoked.name}) no longer opens anything", as_json=as_json)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Load, command, print_json, say, with_json, with_settings
 
 if TYPE_CHECKING:
     from waypost.bootstrap.stores import SharingStores
@@ -19,15 +19,10 @@ _MOST_TOLD = 20
 _PHRASES_AT_ONCE = 1000
 
 
-@click.command(
-    "import",
-    cls=Command,
-    examples=("waypost link import short_urls.csv --dry-run", "waypost link import links.json --json"),
-)
+@command("import", examples=("waypost link import short_urls.csv --dry-run", "waypost link import links.json --json"))
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Try everything, and keep nothing.")
-@json_option
-@with_settings
+@with_json
 def import_links(load: Load, file: Path, *, dry_run: bool, as_json: bool) -> int:
     """Make the links in FILE: an export of Shlink, YOURLS, Bitly, Kutt or Waypost, or a table with a column `target`.
 
@@ -70,10 +65,8 @@ def _tell(report: "LinkImportReport", *, dry_run: bool) -> None:
     )
 
 
-@click.command(
-    "export",
-    cls=Command,
-    examples=("waypost link export > links.ndjson", "waypost link export --format csv --output links.csv"),
+@command(
+    "export", examples=("waypost link export > links.ndjson", "waypost link export --format csv --output links.csv")
 )
 @click.option(
     "--format", "form", type=click.Choice(("ndjson", "csv")), default="ndjson", show_default=True, help="What to write."

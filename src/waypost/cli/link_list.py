@@ -4,13 +4,12 @@ from datetime import datetime
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Load, command, print_json, say, with_json
 from waypost.cli.moments import moment
 
 
-@click.command(
+@command(
     "list",
-    cls=Command,
     examples=("waypost link list", "waypost link list --tag party --search example.org", "waypost link list --json"),
 )
 @click.option("--tag", help="Only links with this tag.")
@@ -20,8 +19,7 @@ from waypost.cli.moments import moment
 @click.option("--from", "start", metavar="WHEN", callback=moment, help="Only links made from this moment on.")
 @click.option("--to", "end", metavar="WHEN", callback=moment, help="Only links made before this moment.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most this many.")
-@json_option
-@with_settings
+@with_json
 def list_links(
     load: Load,
     tag: str | None,

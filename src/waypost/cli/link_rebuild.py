@@ -1,13 +1,10 @@
 """The verb `waypost link rebuild`."""
 
-import click
-
-from waypost.cli.frame import Command, Load, json_option, print_json, with_settings
+from waypost.cli.frame import Load, command, print_result, with_json
 
 
-@click.command("rebuild", cls=Command, examples=("waypost link rebuild", "waypost link rebuild --json"))
-@json_option
-@with_settings
+@command("rebuild", examples=("waypost link rebuild", "waypost link rebuild --json"))
+@with_json
 def rebuild(load: Load, *, as_json: bool) -> None:
     """Count all visits again, for every link. Redirects and counting go on meanwhile.
 
@@ -20,7 +17,4 @@ def rebuild(load: Load, *, as_json: bool) -> None:
     settings = load()
     with counting("visits", None) as on_progress:
         rebuilt = with_links(settings, lambda stores: rebuild_visits(stores.visits, on_progress))
-    if as_json:
-        print_json(rebuilt)
-    else:
-        click.echo(f"{rebuilt.visits:,} visits counted again in {rebuilt.seconds:.1f} s")
+    print_result(rebuilt, f"{rebuilt.visits:,} visits counted again in {rebuilt.seconds:.1f} s", as_json=as_json)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, with_settings
+from waypost.cli.frame import Load, command, print_json, with_json
 from waypost.cli.moments import moment
 
 if TYPE_CHECKING:
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 _WIDEST = 40
 
 
-@click.command(
+@command(
     "stats",
-    cls=Command,
     examples=(
         "waypost link stats summer-party",
         "waypost link stats summer-party --from 2026-02-01 --step hour",
@@ -34,8 +33,7 @@ _WIDEST = 40
 )
 @click.option("--zone", default="UTC", show_default=True, help="Where days begin, such as Europe/Berlin.")
 @click.option("--limit", type=click.IntRange(1, 100), default=10, show_default=True, help="Most values of each kind.")
-@json_option
-@with_settings
+@with_json
 def stats(load: Load, phrase: str, *, zone: str, as_json: bool, **asked: Any) -> None:
     """How often the link with this PHRASE was followed, when, and from where."""
     from waypost.cli.link_operations import with_operations

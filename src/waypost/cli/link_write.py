@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, with_settings
+from waypost.cli.frame import Load, command, print_result, with_json
 from waypost.cli.moments import moment_ahead, read_password
 from waypost.sharing.phrases.formats import FORMATS
 
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from waypost.sharing.links.link import LinkDocument
 
 
-@click.command(
+@command(
     "create",
-    cls=Command,
     examples=(
         "waypost link create https://example.org/a/long/page",
         "waypost link create https://example.org --phrase summer-party --expires 30d",
@@ -41,8 +40,7 @@ if TYPE_CHECKING:
 @click.option("--password-stdin", is_flag=True, help="Protect it with the password on the standard input.")
 @click.option("--forward-query", is_flag=True, help="Pass the visitor's query on to the target.")
 @click.option("--reuse", is_flag=True, help="Print the existing link to the same target, if there is one.")
-@json_option
-@with_settings
+@with_json
 def create(
     load: Load,
     *,
@@ -65,15 +63,11 @@ def create(
         return await (await link_operations(settings, stores)).create(author, draft)
 
     link = with_links(settings, make, must_exist=False)
-    if as_json:
-        print_json(link)
-    else:
-        click.echo(link.url)
+    print_result(link, link.url, as_json=as_json)
 
 
-@click.command(
+@command(
     "edit",
-    cls=Command,
     examples=(
         "waypost link edit summer-party --target https://example.org/2027",
         "waypost link edit summer-party --expires 7d --tag party --tag 2027",
@@ -94,8 +88,7 @@ def create(
 @click.option("--password-stdin", is_flag=True, help="Protect it with the password on the standard input.")
 @click.option("--no-password", is_flag=True, help="Ask for no password.")
 @click.option("--forward-query/--no-forward-query", default=None, help="Pass the visitor's query on to the target.")
-@json_option
-@with_settings
+@with_json
 def edit(
     load: Load,
     phrase: str,
@@ -125,10 +118,7 @@ def edit(
     if not wanted:
         raise click.UsageError("say what to change")
     link = change_link(load(), phrase, **wanted)
-    if as_json:
-        print_json(link)
-    else:
-        click.echo(f"{link.url} leads to {link.target}")
+    print_result(link, f"{link.url} leads to {link.target}", as_json=as_json)
 
 
 def _refuse_both(one: str, other: str, *, both: bool) -> None:

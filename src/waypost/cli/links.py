@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from waypost.cli import link_disable, link_files, link_list, link_rebuild, link_stats, link_write
-from waypost.cli.frame import Group, Load, json_option, print_json, with_settings
+from waypost.cli.frame import Group, Load, print_json, with_json
 
 if TYPE_CHECKING:
     from waypost.sharing.links.link import LinkDocument
@@ -23,8 +23,7 @@ group = Group(
 
 @group.command("show", examples=("waypost link show gently-golden-otter", "waypost link show summer-party --json"))
 @click.argument("phrase")
-@json_option
-@with_settings
+@with_json
 def show(load: Load, phrase: str, *, as_json: bool) -> None:
     """Where PHRASE leads, and how often it was followed. Case and separators do not matter."""
     from waypost.cli.link_operations import with_operations

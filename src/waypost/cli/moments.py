@@ -5,29 +5,24 @@ from datetime import datetime, timedelta
 
 import click
 
+from waypost.cli.frame import read_by
 from waypost.kernel.clock import utc_now
 from waypost.kernel.moments import read_moment
 from waypost.kernel.quantities import parse_duration
 
-
-def moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> datetime | None:
-    """For options: ISO 8601, in UTC where no offset is given."""
-    if value is None:
-        return None
-    try:
-        return read_moment(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+# For options: ISO 8601, in UTC where no offset is given.
+moment = read_by(read_moment)
 
 
-def moment_ahead(ctx: click.Context, param: click.Parameter, value: str | None) -> datetime | None:
+@read_by
+def moment_ahead(text: str) -> datetime:
     """Like `moment`, or a time from now, such as 7d."""
     try:
-        return None if value is None else utc_now() + timedelta(seconds=parse_duration(value))
+        return utc_now() + timedelta(seconds=parse_duration(text))
     except OverflowError:
-        raise click.BadParameter(f"{value} is longer than anybody lives") from None
+        raise ValueError(f"{text} is longer than anybody lives") from None
     except ValueError:
-        return moment(ctx, param, value)
+        return read_moment(text)
 
 
 def read_password() -> str:

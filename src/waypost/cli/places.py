@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 import msgspec
 
-from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Group, Load, print_json, print_result, say, with_json, with_settings
 from waypost.kernel.errors import NotFound
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ group = Group(
 class NoSuchPlace(NotFound):
     """The store has no place with this id; it may have been removed."""
 
-    slug = "no-such-place"
-
 
 def _document(kept: "Kept") -> dict[str, Any]:
     from waypost.places.place import to_properties
@@ -35,8 +33,7 @@ def _document(kept: "Kept") -> dict[str, Any]:
 
 @group.command("show", examples=("waypost place show ocm:2388", "waypost place show ocm:2388 --json | jq .record"))
 @click.argument("place", metavar="ID")
-@json_option
-@with_settings
+@with_json
 def show(load: Load, place: str, *, as_json: bool) -> None:
     """Everything about one place, by its id or its external id, with the provider's record."""
     from waypost.cli.stores import with_stores
@@ -57,17 +54,13 @@ def _shown(value: Any) -> str:
 
 
 @group.command("count", examples=("waypost place count", "waypost place count --json"))
-@json_option
-@with_settings
+@with_json
 def count(load: Load, *, as_json: bool) -> None:
     """How many places there are; those that were removed do not count."""
     from waypost.cli.stores import with_stores
 
     found = with_stores(load(), lambda stores: stores.places.count())
-    if as_json:
-        print_json({"places": found})
-    else:
-        click.echo(found)
+    print_result({"places": found}, found, as_json=as_json)
 
 
 @group.command("export", examples=("waypost place export > places.ndjson", "waypost place export --output p.ndjson"))

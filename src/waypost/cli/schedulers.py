@@ -8,9 +8,11 @@ import click
 from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from waypost.scaling.schedules.listing import ListedSchedule
+    from waypost.scaling.schedules.schedule_trouble import ScheduleTrouble
     from waypost.settings import Settings
 
 group = Group(
@@ -28,7 +30,7 @@ def run(load: Load) -> int:
     What fell due while no scheduler ran is caught up with. Several may run: together they enqueue everything once.
     `waypost worker run` does the work.
     """
-    from waypost.roles.kit.loop import run as run_role
+    from waypost.roles.kit.event_loop import run as run_role
     from waypost.roles.scheduler import run_scheduler
 
     settings = load()
@@ -40,20 +42,26 @@ def run(load: Load) -> int:
     return stop.exit_code
 
 
-@group.command("list", examples=("waypost scheduler list", "waypost scheduler list --json"))
+@group.command("list", examples=("waypost scheduler list", "waypost scheduler list --check"))
+@click.option("--check", is_flag=True, help="Also say what is dead or overdue, with exit code 1.")
 @json_option
 @with_settings
-def list_schedules(load: Load, *, as_json: bool) -> None:
+def list_schedules(load: Load, *, check: bool, as_json: bool) -> int:
     """Each schedule: what it enqueues, when it is due next, and up to when everything is covered."""
     from waypost.importing.check_schedules import EXAMPLE
 
-    found = asyncio.run(_look_up(load()))
+    found, wrong = asyncio.run(_look_up(load()))
     if as_json:
         print_json(found)
     elif not found:
         say(f"no schedules; next: add one to waypost.toml, such as: {EXAMPLE}")
     else:
         _print(found)
+    if not check:
+        return 0
+    for line in wrong:
+        click.echo(line, err=as_json)
+    return 1 if wrong else 0
 
 
 @group.command("pause", examples=("waypost scheduler pause nightly",))
@@ -82,32 +90,54 @@ def _set(load: Load, name: str, *, paused: bool, as_json: bool) -> None:
         click.echo(f"{name} is paused" if paused else f"{name} goes on; it is due {_time(changed.next_due)}")
 
 
-async def _look_up(settings: "Settings") -> "list[ListedSchedule]":
-    """Lists the schedules, also where there is no store yet."""
+async def _look_up(settings: "Settings") -> "tuple[list[ListedSchedule], list[str]]":
+    """Lists the schedules, also where there is no store yet, and what is wrong with them, a line each."""
     from waypost.bootstrap.databases import NoStore
     from waypost.bootstrap.stores import open_stores
     from waypost.kernel.clock import utc_now
-    from waypost.scaling.schedules.book import Book
+    from waypost.scaling.schedules.coverage_book import CoverageBook
     from waypost.scaling.schedules.listing import list_schedules
+    from waypost.scaling.schedules.schedule_trouble import count_dead, look_for_trouble
 
     schedules, every = settings.schedules, {name: _every(settings, name) for name in settings.schedules}
     try:
         async with open_stores(settings, must_exist=True) as stores:
-            return await list_schedules(schedules, every, Book(stores.facts), await stores.pages.now())
+            book, now = CoverageBook(stores.facts), await stores.pages.now()
+            trouble = await look_for_trouble(schedules, book, stores.jobs, now)
+            listed = await list_schedules(schedules, every, book, now, trouble)
+            return listed, _lines(trouble, await count_dead(stores.jobs))
     except NoStore:
-        return await list_schedules(schedules, every, None, utc_now())
+        return await list_schedules(schedules, every, None, utc_now()), []
+
+
+def _lines(trouble: "Mapping[str, ScheduleTrouble]", dead: int) -> list[str]:
+    lines = [f"{name}: {_what(each)}; next: {each.next_step}" for name, each in trouble.items() if each.next_step]
+    # What several schedules want is counted for each of them.
+    others = dead - sum(each.dead for each in trouble.values())
+    if others > 0:
+        lines.append(f"{_dead(dead)}; next: waypost job list --status dead")
+    return lines
+
+
+def _what(trouble: "ScheduleTrouble") -> str:
+    overdue = f"overdue since {_time(trouble.overdue_since)}" if trouble.overdue_since else ""
+    return ", ".join(filter(None, (_dead(trouble.dead), overdue)))
+
+
+def _dead(count: int) -> str:
+    return f"{count} dead {'job' if count == 1 else 'jobs'}" if count else ""
 
 
 async def _set_paused(settings: "Settings", name: str, *, paused: bool) -> "ListedSchedule":
     from waypost.bootstrap.stores import open_stores
     from waypost.importing.check_schedules import refuse_without_schedules
-    from waypost.scaling.schedules.book import Book
+    from waypost.scaling.schedules.coverage_book import CoverageBook
     from waypost.scaling.schedules.listing import find_schedule, list_schedule
 
     refuse_without_schedules(settings.schedules)
     schedule = find_schedule(settings.schedules, name)
     async with open_stores(settings) as stores:
-        coverage = await Book(stores.facts).set_paused(name, paused=paused)
+        coverage = await CoverageBook(stores.facts).set_paused(name, paused=paused)
         return list_schedule(name, schedule, _every(settings, name), coverage, await stores.pages.now())
 
 

@@ -67,7 +67,7 @@ def serve_all(load: Load, host: str | None, port: int | None) -> int:
 def _serve(
     load: Load, host: str | None, port: int | None, *, places: bool = False, links: "Links | None" = None
 ) -> int:
-    from waypost.roles.kit.loop import run
+    from waypost.roles.kit.event_loop import run
     from waypost.roles.serve import serve_role
 
     settings = load({"listen.host": host, "listen.port": port})

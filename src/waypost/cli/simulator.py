@@ -1,12 +1,13 @@
 """The command `waypost simulator`, and its verbs."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from waypost.cli.frame import Group
+from waypost.cli.frame import Group, read_by
+from waypost.kernel.quantities import parse_duration
+from waypost.scaling.ratelimit.limits import parse_limits
 
 group = Group(
     "simulator",
@@ -15,48 +16,25 @@ group = Group(
 )
 
 
-def _read(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
-    """A callback that reads an option's text, and tells what is wrong with it."""
-
-    def read(_ctx: click.Context, _option: click.Parameter, text: str | None) -> Any:
-        try:
-            return None if text is None else reader(text)
-        except ValueError as error:
-            raise click.BadParameter(str(error)) from error
-
-    return read
-
-
-def _limits(text: str) -> Any:
-    from waypost.scaling.ratelimit.limits import parse_limits
-
-    return parse_limits(text)
-
-
+@read_by
 def _per_second(text: str) -> float:
-    from waypost.scaling.ratelimit.limits import parse_limits
-
     if len(limits := parse_limits(text)) > 1:
         raise ValueError(f"{text!r} names more than one rate")
     return limits[0].rate
 
 
+@read_by
 def _faults(text: str) -> Any:
     from waypost.simulator.faults import parse_faults
 
     return parse_faults(text)
 
 
+@read_by
 def _placed(text: str) -> Any:
     from waypost.simulator.faults import parse_placed
 
     return parse_placed(text)
-
-
-def _seconds(text: str) -> float:
-    from waypost.kernel.quantities import parse_duration
-
-    return parse_duration(text)
 
 
 @group.command(
@@ -82,22 +60,22 @@ def _seconds(text: str) -> float:
 @click.option("--key", help="The only key it accepts; without it, everybody may ask.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: 8090, or the next free one).")
 @click.option(
-    "--rate", "limits", metavar="5/s", callback=_read(_limits), help="Answer 429 to a key that asks more often."
+    "--rate", "limits", metavar="5/s", callback=read_by(parse_limits), help="Answer 429 to a key that asks more often."
 )
 @click.option(
     "--ban-after", type=click.IntRange(1), metavar="N", help="Ban a key that asks more than N times within a minute."
 )
 @click.option(
-    "--faults", metavar="429=0.05,…", callback=_read(_faults), help="What goes wrong, and for which share of requests."
+    "--faults", metavar="429=0.05,…", callback=_faults, help="What goes wrong, and for which share of requests."
 )
 @click.option(
-    "--faults-at", metavar="12=429,…", callback=_read(_placed), help="What goes wrong with the 12th request, and so on."
+    "--faults-at", metavar="12=429,…", callback=_placed, help="What goes wrong with the 12th request, and so on."
 )
-@click.option("--latency", metavar="20ms", callback=_read(_seconds), help="Wait this long before every answer.")
+@click.option("--latency", metavar="20ms", callback=read_by(parse_duration), help="Wait this long before every answer.")
 @click.option("--truncate", type=click.IntRange(1), metavar="N", help="Never send more than N records in one answer.")
-@click.option("--edits", metavar="50/s", callback=_read(_per_second), help="Edit this many places while it runs.")
-@click.option("--deletions", metavar="5/s", callback=_read(_per_second), help="Delete this many.")
-@click.option("--additions", metavar="1/s", callback=_read(_per_second), help="Add this many.")
+@click.option("--edits", metavar="50/s", callback=_per_second, help="Edit this many places while it runs.")
+@click.option("--deletions", metavar="5/s", callback=_per_second, help="Delete this many.")
+@click.option("--additions", metavar="1/s", callback=_per_second, help="Add this many.")
 @click.option("--log", type=click.Path(path_type=Path), help="Append a JSON line for every request to this file.")
 @click.option("--debug", is_flag=True, help="Log more, and show tracebacks.")
 def run(port: int | None, *, debug: bool, **given: Any) -> int:
@@ -106,8 +84,8 @@ def run(port: int | None, *, debug: bool, **given: Any) -> int:
     Its places are invented, in real countries, and the same for the same seed. It listens only on loopback, and
     shows what it saw at /-/. It can be a bad provider too: slow, broken, strict, and never at rest.
     """
-    from waypost.roles.kit.loop import run as run_role
-    from waypost.roles.kit.simulated import DEFAULT_PORT
+    from waypost.roles.kit.event_loop import run as run_role
+    from waypost.roles.kit.simulated_provider import DEFAULT_PORT
     from waypost.roles.simulator import Stage, simulate
     from waypost.simulator.changes import Rates
     from waypost.simulator.conduct import Conduct

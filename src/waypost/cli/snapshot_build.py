@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Load, command, print_json, read_by, say, with_json
 from waypost.kernel.quantities import parse_size
 
 if TYPE_CHECKING:
@@ -14,16 +14,8 @@ if TYPE_CHECKING:
     from waypost.settings import Settings
 
 
-def _read_size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
-    try:
-        return None if text is None else parse_size(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-@click.command(
+@command(
     "build",
-    cls=Command,
     examples=(
         "waypost snapshot build",
         "waypost snapshot build --data /var/lib/waypost --json",
@@ -35,7 +27,7 @@ def _read_size(_ctx: click.Context, _param: click.Parameter, text: str | None) -
     "--processes", type=click.IntRange(1, 1024), metavar="N", help="Processes to use (default: one per core)."
 )
 @click.option(
-    "--memory", metavar="SIZE", callback=_read_size, help="Memory for places in all processes (default: 256m)."
+    "--memory", metavar="SIZE", callback=read_by(parse_size), help="Memory for places in all processes (default: 256m)."
 )
 @click.option(
     "--from",
@@ -45,8 +37,7 @@ def _read_size(_ctx: click.Context, _param: click.Parameter, text: str | None) -
     type=click.Path(path_type=Path),
     help="Take places from this GeoJSON, NDJSON or GeoParquet, and not from the store; may be repeated.",
 )
-@json_option
-@with_settings
+@with_json
 def build(load: Load, processes: int | None, memory: int | None, files: tuple[Path, ...], *, as_json: bool) -> None:
     """Compile all places into a new generation and publish it.
 

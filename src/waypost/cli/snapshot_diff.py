@@ -4,12 +4,11 @@ from collections import Counter
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Load, command, print_json, say, with_json
 
 
-@click.command(
+@command(
     "diff",
-    cls=Command,
     examples=(
         "waypost snapshot diff",
         "waypost snapshot diff 20261114T093640Z-0c1d2e3f 20261115T093640Z-ab4d41cc",
@@ -19,8 +18,7 @@ from waypost.cli.frame import Command, Load, json_option, print_json, say, with_
 @click.argument("old", metavar="[A]", required=False)
 @click.argument("new", metavar="[B]", required=False)
 @click.option("--ids", is_flag=True, help="Print each place's id, after `added`, `changed` or `removed`.")
-@json_option
-@with_settings
+@with_json
 def diff(load: Load, old: str | None, new: str | None, *, ids: bool, as_json: bool) -> None:
     """What was added, changed and removed from generation A to generation B, counted by place.
 

@@ -2,14 +2,13 @@
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Load, command, print_json, say, with_json
 
 _PACKED = (".gz", ".zst")
 
 
-@click.command(
+@command(
     "export",
-    cls=Command,
     examples=(
         "waypost snapshot export --geoparquet places.parquet",
         "waypost snapshot export --geojson places.geojson.gz",
@@ -20,8 +19,7 @@ _PACKED = (".gz", ".zst")
 @click.option("--geoparquet", metavar="FILE", help="As GeoParquet 1.1, with positions as WKB. Needs waypost[files].")
 @click.option("--geojson", metavar="FILE", help="As one GeoJSON FeatureCollection.")
 @click.option("--ndjson", metavar="FILE", help="As GeoJSON Features, one per line.")
-@json_option
-@with_settings
+@with_json
 def export(load: Load, generation: str | None, *, as_json: bool, **files: str | None) -> None:
     """Write the places of GENERATION into a file; `-` is the standard output. By default, the current generation.
 

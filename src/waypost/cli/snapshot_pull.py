@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Load, command, print_json, say, with_json
 
 if TYPE_CHECKING:
     from waypost.kernel.stopping import Stop
@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from waypost.settings import Settings
 
 
-@click.command(
+@command(
     "pull",
-    cls=Command,
     examples=(
         "waypost snapshot pull https://example.org/snapshots",
         "waypost snapshot pull https://example.org/snapshots --every 30s",
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 @click.argument("url")
 @click.option("--generation", metavar="NAME", help="Pull this one instead of the current one.")
 @click.option("--every", metavar="TIME", help="Look again and again, about this often (30s, 5m), until stopped.")
-@json_option
-@with_settings
+@with_json
 def pull(load: Load, url: str, generation: str | None, every: str | None, *, as_json: bool) -> int:
     """Bring the current generation of another machine here, over HTTP, and make it current.
 
@@ -42,7 +40,7 @@ def pull(load: Load, url: str, generation: str | None, every: str | None, *, as_
 def _pull(settings: "Settings", url: str, generation: str | None, as_json: bool) -> int:  # noqa: FBT001 - private
     from waypost.bootstrap.snapshots import open_origin
     from waypost.cli.progress import receiving
-    from waypost.roles.kit.loop import run
+    from waypost.roles.kit.event_loop import run
     from waypost.serving.pulling.keep import pull_once
     from waypost.serving.shelf import Shelf
 
@@ -60,7 +58,7 @@ def _pull(settings: "Settings", url: str, generation: str | None, as_json: bool)
 def _keep_pulling(settings: "Settings", url: str, every: str, *, as_json: bool) -> int:
     from waypost.bootstrap.snapshots import open_origin
     from waypost.cli.live import read_every
-    from waypost.roles.kit.loop import run
+    from waypost.roles.kit.event_loop import run
     from waypost.serving.pulling.keep import pull_repeatedly
     from waypost.serving.shelf import Shelf
 

@@ -2,12 +2,11 @@
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Load, command, print_json, print_result, say, with_json
 
 
-@click.command("list", cls=Command, examples=("waypost snapshot list", "waypost snapshot list --json | jq '.[].size'"))
-@json_option
-@with_settings
+@command("list", examples=("waypost snapshot list", "waypost snapshot list --json | jq '.[].size'"))
+@with_json
 def list_generations(load: Load, *, as_json: bool) -> None:
     """The generations in the folder of snapshots, oldest first; a star marks the current one.
 
@@ -33,14 +32,12 @@ def list_generations(load: Load, *, as_json: bool) -> None:
         say(f"there are no generations in {settings.snapshots}; next: waypost snapshot build")
 
 
-@click.command(
+@command(
     "info",
-    cls=Command,
     examples=("waypost snapshot info", "waypost snapshot info 20261115T093640Z-ab4d41cc --json | jq .manifest.count"),
 )
 @click.argument("generation", required=False)
-@json_option
-@with_settings
+@with_json
 def info(load: Load, generation: str | None, *, as_json: bool) -> None:
     """What GENERATION is made of: its places, their sources, each file with its size. By default, the current one."""
     import msgspec
@@ -72,15 +69,10 @@ def info(load: Load, generation: str | None, *, as_json: bool) -> None:
         click.echo(f"  {field:<13} {count:>10,}  values")
 
 
-@click.command(
-    "verify",
-    cls=Command,
-    examples=("waypost snapshot verify", "waypost snapshot verify 20261115T093640Z-ab4d41cc --quick"),
-)
+@command("verify", examples=("waypost snapshot verify", "waypost snapshot verify 20261115T093640Z-ab4d41cc --quick"))
 @click.argument("generation", required=False)
 @click.option("--quick", is_flag=True, help="Only sizes, checksums and structure, without looking at each place.")
-@json_option
-@with_settings
+@with_json
 def verify(load: Load, generation: str | None, *, quick: bool, as_json: bool) -> int:
     """Check that GENERATION is whole: every checksum, and every place. By default, the current one.
 
@@ -104,24 +96,20 @@ def verify(load: Load, generation: str | None, *, quick: bool, as_json: bool) ->
             raise
         print_json({"generation": path.name, "whole": False, "file": error.path.name, "problem": str(error)})
         return error.exit_code
-    if as_json:
-        print_json({"generation": path.name, "whole": True, "places": opened.count})
-    else:
-        click.echo(f"{path.name} is whole: {len(opened.manifest.sections)} files, {opened.count:,} places")
+    told = f"{path.name} is whole: {len(opened.manifest.sections)} files, {opened.count:,} places"
+    print_result({"generation": path.name, "whole": True, "places": opened.count}, told, as_json=as_json)
     return 0
 
 
-@click.command(
+@command(
     "use",
-    cls=Command,
     examples=(
         "waypost snapshot use 20261115T093640Z-ab4d41cc",
         "waypost snapshot use $(ls waypost-data/snapshots | head -1)",
     ),
 )
 @click.argument("generation")
-@json_option
-@with_settings
+@with_json
 def use(load: Load, generation: str, *, as_json: bool) -> None:
     """Make GENERATION the current one, for example to go back to an older one.
 
@@ -132,19 +120,16 @@ def use(load: Load, generation: str, *, as_json: bool) -> None:
 
     settings = load()
     Shelf(settings.snapshots).use(generation)
-    if as_json:
-        print_json({"generation": generation})
-    else:
-        click.echo(generation)
+    print_result({"generation": generation}, generation, as_json=as_json)
+    if not as_json:
         say(f"{settings.snapshots / generation} is current now")
 
 
-@click.command("prune", cls=Command, examples=("waypost snapshot prune", "waypost snapshot prune --keep 1 --json"))
+@command("prune", examples=("waypost snapshot prune", "waypost snapshot prune --keep 1 --json"))
 @click.option(
     "--keep", type=click.IntRange(1, 1_000_000), help="How many of the newest stay (default: snapshot.keep, 3)."
 )
-@json_option
-@with_settings
+@with_json
 def prune(load: Load, keep: int | None, *, as_json: bool) -> None:
     """Remove old generations and print their names.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Group, Load, json_option, print_json, with_settings
+from waypost.cli.frame import Group, Load, print_json, with_json
 
 if TYPE_CHECKING:
     from waypost.importing.check_source import CheckedSource
@@ -19,8 +19,7 @@ group = Group(
 
 
 @group.command("list", examples=("waypost source list", "WAYPOST_SOURCES='sources/*.toml' waypost source list --json"))
-@json_option
-@with_settings
+@with_json
 def list_(load: Load, *, as_json: bool) -> None:
     """Every source that can be imported from, and the kinds that a file of one may have.
 
@@ -49,8 +48,7 @@ def list_(load: Load, *, as_json: bool) -> None:
 )
 @click.argument("file", metavar="FILE")
 @click.option("--ask", is_flag=True, help="Ask the provider once, within the budget, and show what was understood.")
-@json_option
-@with_settings
+@with_json
 def check(load: Load, file: str, *, ask: bool, as_json: bool) -> int:
     """Read the file of a source and say what it will ask, without secrets.
 

@@ -2,12 +2,11 @@
 
 import click
 
-from waypost.cli.frame import Command, Load, say, with_settings
+from waypost.cli.frame import Load, command, say, with_settings
 
 
-@click.command(
+@command(
     "up",
-    cls=Command,
     examples=(
         "waypost up",
         "waypost up --data /var/lib/waypost --port 9000",
@@ -26,7 +25,7 @@ def up(load: Load, host: str | None, port: int | None, places: int | None, count
     start with the same data folder goes on where the first one was. Ctrl-C ends it.
     """
     from waypost.importing.plan import parse_countries
-    from waypost.roles.kit.loop import run
+    from waypost.roles.kit.event_loop import run
     from waypost.roles.up import Wish
     from waypost.roles.up import up as up_role
 

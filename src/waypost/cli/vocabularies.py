@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Group, Load, json_option, print_json, with_settings
+from waypost.cli.frame import Group, Load, print_json, with_json
 
 if TYPE_CHECKING:
     from waypost.sharing.phrases.checking import Checked
@@ -27,8 +27,7 @@ group = Group(
     ),
 )
 @click.argument("what", metavar="[FILE|LANGUAGE]...", nargs=-1)
-@json_option
-@with_settings
+@with_json
 def check(load: Load, what: tuple[str, ...], *, as_json: bool) -> int:
     """Say what is wrong with the words of a FILE or a LANGUAGE; without either, of all that there are.
 

@@ -24,7 +24,7 @@ def run(load: Load, concurrency: int | None, import_id: str | None, parent: int 
     of workers may run: no two work on the same shard with effect.
     """
     from waypost.roles.kit.child_process import end_with
-    from waypost.roles.kit.loop import run as run_role
+    from waypost.roles.kit.event_loop import run as run_role
     from waypost.roles.worker import run_worker
 
     settings = load({"jobs.concurrency": concurrency})

@@ -10,7 +10,7 @@ from waypost.importing.pages import PERIODS
 from waypost.importing.plan import shards_of
 from waypost.importing.source import Extent, Page, PlanAxis, Remembered, Scope
 from waypost.places.licence import Licence
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 
 
 class BaseSource(ABC):

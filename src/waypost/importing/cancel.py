@@ -9,8 +9,6 @@ from waypost.scaling.jobs.store import JobStore
 class ImportEnded(Conflict):
     """All jobs of the import have ended, so there is nothing left to cancel."""
 
-    slug = "import-ended"
-
 
 async def cancel_import(imports: ImportStore, jobs: JobStore, import_id: str) -> ImportStanding:
     """Cancels the jobs first, so that running the command again finishes a cancellation that was interrupted."""

@@ -7,8 +7,8 @@ from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.importing.source import OpenSource
 from waypost.importing.start import remember_provider
 from waypost.kernel.errors import AskedWrongly
-from waypost.scaling.facts import Facts
-from waypost.scaling.schedules.arithmetic import Schedule
+from waypost.scaling.schedules.schedule import Schedule
+from waypost.scaling.store_facts import Facts
 
 EXAMPLE = 'schedule.hourly = { what = "windows", country = "DE,FR", every = "1h" }'
 _SOME_DAY = datetime(2026, 2, 21, tzinfo=UTC)
@@ -17,13 +17,9 @@ _SOME_DAY = datetime(2026, 2, 21, tzinfo=UTC)
 class NoSchedules(AskedWrongly):
     """There is nothing to schedule."""
 
-    slug = "no-schedules"
-
 
 class Unschedulable(AskedWrongly):
     """The source has to look at what there is before it can plan, as with files."""
-
-    slug = "unschedulable"
 
 
 def refuse_without_schedules(schedules: Mapping[str, Schedule]) -> None:

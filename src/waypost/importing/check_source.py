@@ -11,7 +11,7 @@ from waypost.importing.list_sources import ListedSource
 from waypost.importing.source import Page, ProviderRefused, Reject, Scope, Source
 from waypost.kernel.clock import utc_now
 from waypost.places.place import to_properties
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.ratelimit.budget import Budget
 
 OpenBudget = Callable[[], AbstractAsyncContextManager[Budget]]

@@ -10,7 +10,7 @@ from typing import Literal
 
 from waypost.importing.geography import Cell
 from waypost.importing.windows import Window
-from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
 
 # The axes along which a source's shards can be cut.
 Axis = Literal["ids", "box", "window"]

@@ -15,7 +15,7 @@ from waypost.importing.source import Source
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.suggesting import did_you_mean
 from waypost.places.licence import Licence
-from waypost.scaling.jobs.shards import OURSELVES
+from waypost.scaling.jobs.shard_keys import OURSELVES
 from waypost.scaling.ratelimit.limits import parse_limits
 
 # Names that our own shard keys begin with, which no file may use.

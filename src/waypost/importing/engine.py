@@ -30,7 +30,7 @@ from waypost.importing.source import (
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import NotNow, TerminalError
 from waypost.scaling.jobs.job import Held, LeaseLost
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.ratelimit.budget import Advice, Budget
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import PLACES_WRITTEN
@@ -44,13 +44,9 @@ CHANGES = ("added", "changed", "unchanged", "removed", "rejected")
 class PagesBound(NotNow):
     """A shard had as many pages as one worker takes in a row, and cannot be cut; the next worker goes on with it."""
 
-    slug = "pages-bound"
-
 
 class Truncated(TerminalError):
     """The provider sends only a part of what a shard has, and the shard cannot be cut any smaller."""
-
-    slug = "truncated"
 
 
 @dataclass

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import msgspec
 
 from waypost.kernel.errors import AskedWrongly
-from waypost.scaling.jobs.shards import BadShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey
 
 EAST, NORTH = 180.0, 90.0
 # The depth of the smallest cells of a plan (about 39 by 20 km), and how many cells of one depth it may have.
@@ -34,8 +34,6 @@ _SIDES = 4
 
 class BadArea(AskedWrongly):
     """The box to import cannot be understood, or lies outside the globe."""
-
-    slug = "bad-area"
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}; write it as west,south,east,north: 5.8,47.2,15.1,55.1", parameter="bbox")

@@ -10,6 +10,8 @@ from waypost.importing.source import Scope
 from waypost.scaling.jobs.job import UNFINISHED, Job, Tally
 
 ImportStatus = Literal["running", "done", "failed", "cancelled"]
+# What reports count, for an import and for each of its shards.
+_COUNTERS = ("added", "changed", "unchanged", "removed", "rejected", "unsure", "requests", "retries", "refusals")
 
 
 class Import(msgspec.Struct, frozen=True):
@@ -21,16 +23,10 @@ class Import(msgspec.Struct, frozen=True):
     finished_at: datetime | None = None
 
 
-class ImportStanding(msgspec.Struct, frozen=True):
+class ImportStanding(Import, frozen=True):
     """How an import stands; `shards` counts its shards by status."""
 
-    id: str
-    source: str
-    scope: Scope
-    status: ImportStatus
-    started_at: datetime
-    finished_at: datetime | None
-    shards: Mapping[str, int]
+    shards: Mapping[str, int] = {}
 
 
 class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +131,16 @@ class ImportStore(Protocol):
         """
         ...
 
+    async def passes_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
+        """Returns the next `limit` shards whose reading has begun and not ended."""
+        ...
+
+    async def forget_pass(self, shard: str, *, older_than: float, limit: int) -> int:
+        """Forgets some of what a reading left that nobody went on with for `older_than` seconds, and in the end the
+        reading itself; returns how many rows that were, and 0 when nothing is left.
+        """
+        ...
+
 
 def status_by_jobs(tally: Tally) -> ImportStatus:
     """Running while one of its jobs is unfinished, whoever works on it; only the import itself can cancel its jobs."""
@@ -153,26 +159,12 @@ def standing(known: Import, tally: Tally) -> ImportStanding:
     status = known.status
     if status != "cancelled" and tally.total and not tally.unfinished:
         status = status_by_jobs(tally)
-    shards: dict[str, int] = {name: count for name, count in tally.jobs.items() if count}
-    return ImportStanding(known.id, known.source, known.scope, status, known.started_at, known.finished_at, shards)
+    return ImportStanding(**{**msgspec.structs.asdict(known), "status": status}, shards=_shards(tally))
 
 
 def report(import_id: str, tally: Tally, seconds: float) -> ImportReport:
-    counted = tally.counters
-    return ImportReport(
-        id=import_id,
-        added=counted.get("added", 0),
-        changed=counted.get("changed", 0),
-        unchanged=counted.get("unchanged", 0),
-        removed=counted.get("removed", 0),
-        rejected=counted.get("rejected", 0),
-        unsure=counted.get("unsure", 0),
-        requests=counted.get("requests", 0),
-        retries=counted.get("retries", 0),
-        refusals=counted.get("refusals", 0),
-        shards={status: count for status, count in tally.jobs.items() if count},
-        seconds=round(seconds, 3),
-    )
+    counted = _reported(tally.counters)
+    return ImportReport(id=import_id, **counted, shards=_shards(tally), seconds=round(seconds, 3))
 
 
 def detailed(
@@ -184,20 +176,19 @@ def detailed(
 
 
 def _shard_report(job: Job, status: str) -> ShardReport:
-    counted = job.counters
     return ShardReport(
         shard=job.shard,
         status=status,
-        seconds=counted.get("milliseconds", 0) / 1000,
-        requests=counted.get("requests", 0),
-        retries=counted.get("retries", 0),
-        refusals=counted.get("refusals", 0),
-        added=counted.get("added", 0),
-        changed=counted.get("changed", 0),
-        unchanged=counted.get("unchanged", 0),
-        removed=counted.get("removed", 0),
-        rejected=counted.get("rejected", 0),
-        unsure=counted.get("unsure", 0),
+        seconds=job.counters.get("milliseconds", 0) / 1000,
+        **_reported(job.counters),
         last_error_code=job.last_error_code,
         last_error_message=job.last_error_message,
     )
+
+
+def _shards(tally: Tally) -> dict[str, int]:
+    return {status: count for status, count in tally.jobs.items() if count}
+
+
+def _reported(counters: Mapping[str, int]) -> dict[str, int]:
+    return {name: counters.get(name, 0) for name in _COUNTERS}

@@ -16,8 +16,6 @@ _REJECTS_SHOWN = 20
 class UnknownImport(NotFound):
     """No import has this id."""
 
-    slug = "unknown-import"
-
 
 async def find_import(imports: ImportStore, import_id: str) -> Import:
     found = await imports.get(import_id)

@@ -6,7 +6,7 @@ import msgspec
 
 from waypost.importing.source import Source
 from waypost.places.licence import Licence
-from waypost.scaling.facts import Facts
+from waypost.scaling.store_facts import Facts
 
 _FACT = "licences"
 _licences = msgspec.json.Decoder(dict[str, Licence])

@@ -24,13 +24,8 @@ PUBLIC_URL = "https://api.openchargemap.io"
 
 @dataclass(frozen=True)
 class OcmSettings:
-    url: str = setting(
-        "ocm.url",
-        PUBLIC_URL,
-        parse=parse_provider_url,
-        explain="the provider's address, without /v3",
-    )
-    key: Secret = setting("ocm.key", "", parse=Secret, explain="the key the provider gave you")
+    url: str = setting("ocm.url", PUBLIC_URL, "the provider's address, without /v3", parse_provider_url)
+    key: Secret = setting("ocm.key", "", "the key the provider gave you", Secret)
     attribution: str = setting(
-        "ocm.attribution", "", explain="whom to name where the places are shown; by the address when empty"
+        "ocm.attribution", "", "whom to name where the places are shown; by the address when empty"
     )

@@ -10,15 +10,13 @@ from waypost.importing.passes import ROOM
 from waypost.importing.source import Extent, Page, Remembered
 from waypost.kernel.errors import TerminalError, TransientError
 from waypost.scaling.jobs.job import Lease
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 
 PERIODS = ("full", "refresh", "window")
 
 
 class OutdatedAnswer(TransientError):
     """The provider says that its answer has not changed, but the places of that answer have changed here."""
-
-    slug = "outdated-answer"
 
 
 class Committed(msgspec.Struct, frozen=True):

@@ -10,9 +10,10 @@ Stores keep the state, and do the steps that it asks for.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from waypost.importing.source import Extent, Page
 from waypost.kernel.ids import new_id
@@ -38,6 +39,10 @@ class Gap(msgspec.Struct, frozen=True):
     end: int | None
     requested_at: datetime
     is_open: bool = False
+
+    def left_by(self, did: "Did", limit: int) -> "Gap | None":
+        """What a step through `limit` rows has left of it."""
+        return None if did.rows < limit else replace(self, number=did.number, external_id=did.external_id)
 
 
 class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -67,8 +72,13 @@ class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
         """How many places of the shard we had when it was read."""
         return self.kept + self.going
 
+    @property
+    def uncleared(self) -> tuple[str, ...]:
+        """The names of all marks that are still there."""
+        return self.stale if self.marks is None else (*self.stale, self.marks)
+
     def begun_again(self) -> "Pass":
-        return Pass(stale=self.stale if self.marks is None else (*self.stale, self.marks))
+        return Pass(stale=self.uncleared)
 
     def reading(self, page: Page, extent: Extent, requested_at: datetime) -> "Pass":
         """Notes, before a page is written, whether it begins a list without order and can be trusted."""
@@ -76,25 +86,21 @@ class Pass(msgspec.Struct, frozen=True, omit_defaults=True):
         if page.covers and not page.last and page.covers.end == extent.numbers.end:
             # More pages follow, and yet it covers everything to the end: they come in no order.
             whole = Gap(page.covers.start, "", page.covers.end, requested_at, is_open=True)
-            state = msgspec.structs.replace(self.begun_again(), marks=str(new_id()), gaps=(whole,))
+            state = replace(self.begun_again(), marks=str(new_id()), gaps=(whole,))
         unsure = page.moved or ("a record tells no id" if page.hides_some else None)
-        return msgspec.structs.replace(
-            state, covered=state.covered or page.covers is not None, unsure=state.unsure or unsure
-        )
+        return replace(state, covered=state.covered or page.covers is not None, unsure=state.unsure or unsure)
 
     def leaving(self, gap: Gap) -> "Pass":
         """Leaves a gap for later: a page covers more than one commit looks through."""
-        return msgspec.structs.replace(self, marks=self.marks or str(new_id()), gaps=(*self.gaps, gap))
+        return replace(self, marks=self.marks or str(new_id()), gaps=(*self.gaps, gap))
 
     def counting(self, *, records: int, rejected: int, kept: int) -> "Pass":
-        return msgspec.structs.replace(
-            self, records=self.records + records, rejected=self.rejected + rejected, kept=self.kept + kept
-        )
+        return replace(self, records=self.records + records, rejected=self.rejected + rejected, kept=self.kept + kept)
 
     def ending(self, page: Page, parts: Sequence[str]) -> "Pass":
         """The last page is written. With parts, the shard is not read to its end, so gaps left open do not count."""
         gaps = tuple(gap for gap in self.gaps if not (parts and gap.is_open))
-        return msgspec.structs.replace(
+        return replace(
             self,
             phase="forgetting" if self.unsure else "sweeping",
             doubts=not page.certain,
@@ -120,10 +126,8 @@ class Sweep(NamedTuple):
     limit: int
 
     def then(self, state: Pass, did: Did) -> Pass:
-        if did.rows < self.limit:
-            return _changed(state, gaps=state.gaps[1:])
-        rest = msgspec.structs.replace(self.gap, number=did.number, external_id=did.external_id)
-        return _changed(state, gaps=(rest, *state.gaps[1:]))
+        rest = self.gap.left_by(did, self.limit)
+        return replace(state, gaps=(*([rest] if rest else []), *state.gaps[1:]))
 
 
 class Doubt(NamedTuple):
@@ -134,8 +138,8 @@ class Doubt(NamedTuple):
 
     def then(self, state: Pass, did: Did) -> Pass:
         if did.rows < self.limit:
-            return _changed(state, phase="counting", after="")
-        return _changed(state, phase="doubting", after=did.external_id)
+            return replace(state, phase="counting", after="")
+        return replace(state, phase="doubting", after=did.external_id)
 
 
 class Count(NamedTuple):
@@ -147,8 +151,8 @@ class Count(NamedTuple):
     def then(self, state: Pass, did: Did) -> Pass:
         going = state.going + did.going
         if did.rows < self.limit:
-            return _changed(state, phase="judging", going=going, after="")
-        return _changed(state, phase="counting", going=going, after=did.external_id)
+            return replace(state, phase="judging", going=going, after="")
+        return replace(state, phase="counting", going=going, after=did.external_id)
 
 
 class Judge(NamedTuple):
@@ -158,7 +162,7 @@ class Judge(NamedTuple):
     held: int
 
     def then(self, state: Pass, _did: Did) -> Pass:
-        return _changed(state, phase="removing")
+        return replace(state, phase="removing")
 
 
 class Remove(NamedTuple):
@@ -190,8 +194,8 @@ class Clear(NamedTuple):
 
     def then(self, state: Pass, did: Did) -> Pass:
         if did.rows < self.limit:
-            return _clearing(_changed(state, after="", stale=_uncleared(state)[1:], marks=None))
-        return _changed(state, after=did.external_id)
+            return _clearing(replace(state, after="", stale=state.uncleared[1:], marks=None))
+        return replace(state, after=did.external_id)
 
 
 Step = Sweep | Doubt | Count | Judge | Remove | Forget | Clear
@@ -216,7 +220,7 @@ def next_step(state: Pass, room: int) -> Step | None:
         case "forgetting":
             step = Forget(state.after, room)
         case "clearing":
-            step = Clear(_uncleared(state)[0], state.after, max(1, room // _CLEARING))
+            step = Clear(state.uncleared[0], state.after, max(1, room // _CLEARING))
     return step
 
 
@@ -240,16 +244,8 @@ def cost(step: Step, did: Did) -> int:
 
 
 def _taken(state: Pass, did: Did, limit: int) -> Pass:
-    return _clearing(_changed(state, after="")) if did.rows < limit else _changed(state, after=did.external_id)
+    return _clearing(replace(state, after="")) if did.rows < limit else replace(state, after=did.external_id)
 
 
 def _clearing(state: Pass) -> Pass:
-    return _changed(state, phase="clearing" if _uncleared(state) else "over")
-
-
-def _uncleared(state: Pass) -> tuple[str, ...]:
-    return state.stale if state.marks is None else (*state.stale, state.marks)
-
-
-def _changed(state: Pass, **changes: Any) -> Pass:
-    return msgspec.structs.replace(state, **changes)
+    return replace(state, phase="clearing" if state.uncleared else "over")

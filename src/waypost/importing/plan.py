@@ -13,7 +13,7 @@ from waypost.importing.source import BadScope, PlanAxis, Scope, Source
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.suggesting import did_you_mean
 from waypost.places.countries import NAMES
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.ratelimit.limits import Limit
 
 # A plan is held in memory and enqueued at once.
@@ -27,13 +27,9 @@ _FLAGS: dict[PlanAxis, str] = {"country": "--country", "box": "--bbox", "window"
 class UnknownCountry(AskedWrongly):
     """A code is not in ISO 3166-1. Open Charge Map would ignore it and send the whole world."""
 
-    slug = "unknown-country"
-
 
 class UnsupportedScope(AskedWrongly):
     """The source cannot plan along what was asked for."""
-
-    slug = "unsupported-scope"
 
 
 class Plan(msgspec.Struct, frozen=True):

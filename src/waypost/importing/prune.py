@@ -4,10 +4,12 @@ What is lost: a forgotten answer is asked for in full the next time; a rejected 
 whose job is forgotten too would be imported again if it were enqueued.
 """
 
-from collections.abc import Awaitable, Collection
+from collections.abc import AsyncIterator, Awaitable, Collection
+from functools import partial
 from typing import Protocol
 
-from waypost.importing.imports import ImportStore, status_by_jobs
+from waypost.importing.imports import ImportStore, SomeShards, status_by_jobs
+from waypost.scaling.jobs.choosing import Chosen
 from waypost.scaling.jobs.job import Status
 from waypost.scaling.jobs.store import JobStore
 
@@ -23,6 +25,10 @@ class Step(Protocol):
         ...
 
 
+class _Look(Protocol):
+    def __call__(self, shard: str, /, *, older_than: float, limit: int) -> Awaitable[SomeShards]: ...
+
+
 async def prune(
     imports: ImportStore,
     jobs: JobStore,
@@ -31,7 +37,8 @@ async def prune(
     statuses: Collection[Status] = ("done", "cancelled"),
 ) -> int:
     """Forgets jobs that ended `older_than` seconds ago, and what imports left behind by then: rejected records,
-    answers, and the state of shards whose jobs are kept apart. Returns how many jobs were forgotten.
+    answers, the state of shards whose jobs are kept apart, and readings that nobody will go on with. Returns how many
+    jobs were forgotten.
     """
     await _write_down_ends(imports, jobs)
     await forget_all(imports.forget_rejects, older_than)
@@ -39,7 +46,16 @@ async def prune(
     await forget_all(imports.forget_removals, older_than)
     pruned = await jobs.prune(older_than=older_than, statuses=statuses)
     await forget_shards(imports, jobs, older_than)
+    await forget_passes(imports, jobs, older_than)
     return pruned
+
+
+async def prune_chosen(
+    imports: ImportStore, jobs: JobStore, chosen: Chosen, *, older_than: float, statuses: Collection[Status]
+) -> int:
+    """Forgets some jobs that ended `older_than` seconds ago, and nothing else; returns how many."""
+    await _write_down_ends(imports, jobs)
+    return await jobs.prune(older_than=older_than, statuses=statuses, prefix=chosen.prefix, limit=chosen.limit)
 
 
 async def forget_all(step: Step, older_than: float) -> int:
@@ -51,14 +67,27 @@ async def forget_all(step: Step, older_than: float) -> int:
 
 async def forget_shards(imports: ImportStore, jobs: JobStore, older_than: float) -> int:
     """Where jobs are kept apart, forgets what the place store knows of shards whose job the job store has forgotten."""
-    forgotten, after = 0, ""
-    while True:
-        found = await imports.shards_after(after, older_than=older_than, limit=BITE)
-        unknown = [shard for shard in found.old if await jobs.get(shard) is None]
-        if unknown:
-            forgotten += await imports.forget_shards(unknown, older_than=older_than)
-        if found.last is None:
-            return forgotten
+    forgotten = 0
+    async for shards in _without_job(jobs, imports.shards_after, older_than):
+        forgotten += await imports.forget_shards(shards, older_than=older_than)
+    return forgotten
+
+
+async def forget_passes(imports: ImportStore, jobs: JobStore, older_than: float) -> int:
+    """Forgets readings that have begun and not ended, of shards whose job is forgotten: of a cancelled import, say."""
+    forgotten = 0
+    async for shards in _without_job(jobs, imports.passes_after, older_than):
+        for shard in shards:
+            forgotten += await forget_all(partial(imports.forget_pass, shard), older_than)
+    return forgotten
+
+
+async def _without_job(jobs: JobStore, look: _Look, older_than: float) -> AsyncIterator[list[str]]:
+    after: str | None = ""
+    while after is not None:
+        found = await look(after, older_than=older_than, limit=BITE)
+        if unknown := [shard for shard in found.old if await jobs.get(shard) is None]:
+            yield unknown
         after = found.last
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from waypost.importing.pages import Writing
 from waypost.importing.passes import Judge, Pass
 from waypost.kernel.errors import TerminalError
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 
 # This few may be removed or rejected without a person's consent, whatever share they are.
 FEW = 20
@@ -17,13 +17,9 @@ class MassDelete(TerminalError):
     What to do about it is part of the message, because a job keeps only that of its failure.
     """
 
-    slug = "mass-delete"
-
 
 class TooManyRejected(TerminalError):
     """So many records could not be understood that the source, or our reading of it, must be wrong."""
-
-    slug = "too-many-rejected"
 
 
 class Others(NamedTuple):

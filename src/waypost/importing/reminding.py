@@ -14,7 +14,7 @@ from waypost.importing.source import OpenSource
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import AskedWrongly, WaypostError
 from waypost.scaling.jobs.job import NewJob
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.jobs.store import JobStore
 from waypost.telemetry.logs import get_logger
 

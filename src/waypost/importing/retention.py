@@ -10,8 +10,8 @@ from waypost.importing.prune import forget_all, prune
 from waypost.kernel.clock import from_text, to_text
 from waypost.kernel.errors import WaypostError
 from waypost.scaling.events.outbox import Outbox
-from waypost.scaling.facts import Facts
 from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.store_facts import Facts
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("retention")

@@ -18,11 +18,11 @@ from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import StoreTrouble, TerminalError, TransientError
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import end
-from waypost.scaling.facts import Facts
 from waypost.scaling.jobs.job import Tally
 from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.ratelimit.budget import Budget
 from waypost.scaling.ratelimit.limits import Limit
+from waypost.scaling.store_facts import Facts
 
 OnProgress = Callable[[Progress], None]
 
@@ -34,13 +34,9 @@ _REMINDERS = 10
 class JobsLost(TerminalError):
     """Jobs were enqueued again and again, and are gone: something keeps flushing the store."""
 
-    slug = "jobs-lost"
-
 
 class CrewFailed(TransientError):
     """A worker process ended in a way that the others would too; its own message is printed above."""
-
-    slug = "crew-failed"
 
 
 class Workforce(Protocol):

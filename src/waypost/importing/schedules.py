@@ -9,8 +9,8 @@ from waypost.importing.plan import parse_countries, shards_of
 from waypost.importing.source import PlanAxis, Scope
 from waypost.kernel.configuration import setting
 from waypost.kernel.errors import AskedWrongly
-from waypost.scaling.jobs.shards import ShardKey
-from waypost.scaling.schedules.times import parse_time_of_day
+from waypost.scaling.jobs.shard_keys import ShardKey
+from waypost.scaling.schedules.time_parsing import parse_time_of_day
 
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 _WINDOWS = {"1h": _HOUR, "1d": _DAY}
@@ -46,9 +46,9 @@ class WindowsSchedule:
     # Providers' clocks are not ours, and what they have just been told may take a moment to show.
     settling: ClassVar[timedelta] = timedelta(minutes=1)
     is_awaited: ClassVar[bool] = True
-    source: str = setting("source", "ocm", explain="which kind of provider to ask")
-    countries: tuple[str, ...] = setting("country", "", parse=_read_countries, explain="countries, by their ISO codes")
-    every: timedelta = setting("every", "1h", parse=_read_window, explain="how often what changed is asked for")
+    source: str = setting("source", "ocm", "which kind of provider to ask")
+    countries: tuple[str, ...] = setting("country", "", "countries, by their ISO codes", _read_countries)
+    every: timedelta = setting("every", "1h", "how often what changed is asked for", _read_window)
 
     @property
     def scope(self) -> str:
@@ -68,10 +68,10 @@ class FullSchedule:
     what: ClassVar[str] = "full"
     settling: ClassVar[timedelta] = timedelta()
     is_awaited: ClassVar[bool] = True
-    source: str = setting("source", "ocm", explain="which kind of provider to ask")
-    countries: tuple[str, ...] = setting("country", "", parse=_read_countries, explain="countries, by their ISO codes")
-    every: timedelta = setting("every", "1d", parse=_read_day, explain="how often everything is asked for")
-    at: timedelta = setting("at", "00:00", parse=parse_time_of_day, explain="when, in UTC")
+    source: str = setting("source", "ocm", "which kind of provider to ask")
+    countries: tuple[str, ...] = setting("country", "", "countries, by their ISO codes", _read_countries)
+    every: timedelta = setting("every", "1d", "how often everything is asked for", _read_day)
+    at: timedelta = setting("at", "00:00", "when, in UTC", parse_time_of_day)
 
     @property
     def scope(self) -> str:

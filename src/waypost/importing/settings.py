@@ -8,36 +8,29 @@ from waypost.kernel.quantities import parse_count, parse_duration, parse_duratio
 
 @dataclass(frozen=True)
 class ImportingSettings:
-    page_size: int = setting(
-        "import.page_size", "1000", parse=parse_count(1, 1000), explain="places asked for in one request"
-    )
+    page_size: int = setting("import.page_size", "1000", "places asked for in one request", parse_count(1, 1000))
     timeout: float = setting(
-        "import.timeout", "60s", parse=parse_duration_between("100ms", "1h"), explain="longest time for one answer"
+        "import.timeout", "60s", "longest time for one answer", parse_duration_between("100ms", "1h")
     )
-    max_answer: int = setting(
-        "import.max_answer", "64m", parse=parse_size, explain="largest answer taken from a provider"
-    )
+    max_answer: int = setting("import.max_answer", "64m", "largest answer taken from a provider", parse_size)
     max_pages: int = setting(
         "import.max_pages",
         "100",
-        parse=parse_count(1, 100_000),
-        explain="pages after which a shard is split, or given to the next worker",
+        "pages after which a shard is split, or given to the next worker",
+        parse_count(1, 100_000),
     )
     most_removed: float = setting(
         "import.most_removed",
         "20%",
-        parse=parse_share,
-        explain="share of a shard's places that a refresh removes without --allow-mass-delete",
+        "share of a shard's places that a refresh removes without --allow-mass-delete",
+        parse_share,
     )
     most_rejected: float = setting(
-        "import.most_rejected",
-        "20%",
-        parse=parse_share,
-        explain="share of a shard's records that may be rejected before it fails",
+        "import.most_rejected", "20%", "share of a shard's records that may be rejected before it fails", parse_share
     )
     provider_patience: float = setting(
         "import.provider_patience",
         "6h",
-        parse=parse_duration,
-        explain="how long jobs wait for a provider that is away before their attempts count",
+        "how long jobs wait for a provider that is away before their attempts count",
+        parse_duration,
     )

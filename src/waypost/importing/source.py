@@ -13,26 +13,20 @@ from waypost.importing.windows import Grid
 from waypost.kernel.errors import AskedWrongly, Forbidden, NotNow, TerminalError, TransientError
 from waypost.places.licence import Licence
 from waypost.places.place import Place
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.ratelimit.budget import Advice
 
 
 class ProviderUnavailable(TransientError):
     """The provider could not be reached, or sent something that is not an answer."""
 
-    slug = "provider-unavailable"
-
 
 class ProviderAway(NotNow):
     """Nothing comes from the provider: that is its own fault, and no shard's attempts are spent on it."""
 
-    slug = "provider-away"
-
 
 class ProviderRefused(NotNow):
     """The provider asks us to slow down; `retry_after` is for how many seconds, if it said so."""
-
-    slug = "provider-refused"
 
     def __init__(self, message: str, *, retry_after: float | None) -> None:
         super().__init__(message, retry_in=retry_after or 0.0)
@@ -42,37 +36,25 @@ class ProviderRefused(NotNow):
 class AccessDenied(Forbidden):
     """The provider does not accept our key."""
 
-    slug = "access-denied"
-
 
 class OutsideScope(TerminalError):
     """The provider sent what the shard did not ask for; taking it in would break the promise of disjoint shards."""
-
-    slug = "outside-scope"
 
 
 class StuckCursor(TerminalError):
     """The provider's next page starts where an earlier one did, so that the shard would never end."""
 
-    slug = "stuck-cursor"
-
 
 class EmptyPage(TerminalError):
     """The provider sent nothing, and yet says that there is more."""
-
-    slug = "empty-page"
 
 
 class BadCursor(TerminalError):
     """A job's cursor was not written by this release's source."""
 
-    slug = "bad-cursor"
-
 
 class BadScope(AskedWrongly):
     """A scope cannot be read, or contradicts itself."""
-
-    slug = "bad-scope"
 
 
 class Scope(msgspec.Struct, frozen=True):

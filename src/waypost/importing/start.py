@@ -9,10 +9,10 @@ from waypost.importing.imports import ImportStore
 from waypost.importing.licences import remember_licence
 from waypost.importing.plan import PlannedImport
 from waypost.importing.source import Source
-from waypost.scaling.facts import Facts
 from waypost.scaling.jobs.job import NewJob
 from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.ratelimit.budget import Budget
+from waypost.scaling.store_facts import Facts
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("import")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from waypost.kernel.clock import from_text, to_text
-from waypost.scaling.jobs.shards import BadShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey
 
 Grid = Literal["1h", "1d", "1mo"]
 # From the finest to the coarsest; each one's lines are also lines of those before it.

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 _DEADLINE_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -28,3 +30,12 @@ def from_text(text: str) -> datetime:
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no UTC offset; write it like 2026-02-21T00:00:00Z")
     return moment.astimezone(UTC)
+
+
+def to_us(moment: datetime) -> int:
+    """Microseconds since 1970: the form for stores whose own times are text, or end at milliseconds."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_us(microseconds: int) -> datetime:
+    return _EPOCH + microseconds * _MICROSECOND

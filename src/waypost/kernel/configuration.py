@@ -90,7 +90,7 @@ class Found:
         return repr(self.value) if isinstance(self.value, Secret) else redact_url(self.raw)
 
 
-def setting(name: str, default: str, *, explain: str, parse: Callable[[str], Any] = str, variable: str = "") -> Any:
+def setting(name: str, default: str, explain: str, parse: Callable[[str], Any] = str, *, variable: str = "") -> Any:
     declared = Setting(name, default, parse, explain, variable or PREFIX + name.replace(".", "_").upper())
     return dataclasses.field(default_factory=lambda: parse(default), metadata={"setting": declared})
 

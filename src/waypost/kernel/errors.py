@@ -11,9 +11,14 @@
         └── Conflict           it conflicts with what is there (HTTP 409)
 
 Rooms derive their own errors from these. Each has a stable slug that scripts may rely on, a message that says what
-happened, and, where there is one, the next step a person should take.
+happened, and, where there is one, the next step a person should take. Where the message names files or servers of ours,
+those outside are told `outside` instead.
+
+The slug is the class's name in other letters, `store-away` for StoreAway, unless the class says another one. A class
+that gets a new name therefore says its old slug; a test knows them all.
 """
 
+import re
 from typing import ClassVar
 
 
@@ -21,10 +26,17 @@ class WaypostError(Exception):
     slug: ClassVar[str] = "error"
     exit_code: ClassVar[int] = 1
     http_status: ClassVar[int] = 500
+    # Instead of messages that name a file or a server.
+    told_outside: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        if "slug" not in vars(cls):
+            cls.slug = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
 
     def __init__(self, message: str, *, next_step: str | None = None) -> None:
         super().__init__(message)
         self.message = message
+        self.outside = self.told_outside or message
         self.next_step = next_step
 
     def __str__(self) -> str:
@@ -37,15 +49,13 @@ class TransientError(WaypostError):
 
 
 class NotNow(TransientError):
-    slug = "not-now"
-
     def __init__(self, message: str, *, retry_in: float, next_step: str | None = None) -> None:
         super().__init__(message, next_step=next_step)
         self.retry_in = retry_in
 
 
 class StoreTrouble(TransientError):
-    slug = "store-trouble"
+    told_outside = "the store cannot be used right now"
 
 
 class TerminalError(WaypostError):
@@ -53,7 +63,6 @@ class TerminalError(WaypostError):
 
 
 class AskedWrongly(TerminalError):
-    slug = "asked-wrongly"
     exit_code = 2
     http_status = 400
 
@@ -63,15 +72,12 @@ class AskedWrongly(TerminalError):
 
 
 class Forbidden(TerminalError):
-    slug = "forbidden"
     http_status = 403
 
 
 class NotFound(TerminalError):
-    slug = "not-found"
     http_status = 404
 
 
 class Conflict(TerminalError):
-    slug = "conflict"
     http_status = 409

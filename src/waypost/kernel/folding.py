@@ -4,24 +4,7 @@ import re
 import unicodedata
 
 # NFKD does not take these apart, and dropping what remains would turn Łódź into odz.
-_LETTERS = str.maketrans(
-    {
-        "ł": "l",
-        "đ": "d",
-        "ð": "d",
-        "ħ": "h",
-        "ı": "i",
-        "ĸ": "k",
-        "ŋ": "n",
-        "ø": "o",
-        "ŧ": "t",
-        "ß": "ss",
-        "æ": "ae",
-        "œ": "oe",
-        "þ": "th",
-    }
-)
-
+_LETTERS = str.maketrans("łđðħıĸŋøŧ", "lddhiknot") | str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "þ": "th"})
 
 _WORD = re.compile(r"[^\W_]+")
 _NOT_PLAIN = re.compile(r"[^0-9a-z]+")

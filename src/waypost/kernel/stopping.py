@@ -14,7 +14,6 @@ Result = TypeVar("Result")
 class Stopped(TransientError):
     """Asked to stop before anything had begun; the same command can be given again."""
 
-    slug = "stopped"
     exit_code = 130
 
 

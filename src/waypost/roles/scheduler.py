@@ -15,10 +15,11 @@ from waypost.bootstrap.stores import open_stores
 from waypost.importing.check_schedules import check_schedules, refuse_without_schedules
 from waypost.importing.reminding import remind
 from waypost.kernel.stopping import Stop
-from waypost.kernel.tasks import end
+from waypost.kernel.tasks import background, end
 from waypost.roles.kit.health_port import health_port
 from waypost.roles.kit.upkeep import upkeep
-from waypost.scaling.schedules.book import Book
+from waypost.scaling.schedules.coverage_book import CoverageBook
+from waypost.scaling.schedules.schedule_watch import ScheduleWatch
 from waypost.scaling.schedules.scheduler import Scheduler
 from waypost.settings import Settings
 
@@ -30,12 +31,14 @@ async def run_scheduler(settings: Settings, stop: Stop, on_start: OnStart) -> No
     refuse_without_schedules(schedules)
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings))
-        await stack.enter_async_context(health_port(settings, stores.facts))
+        await stack.enter_async_context(health_port(settings, stores.facts, stores.jobs))
         await check_schedules(schedules, partial(open_source, settings=settings), stores.facts)
         reminding = partial(remind, stores.jobs, stores.pages)
         rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
-        scheduler = Scheduler(schedules, Book(stores.facts), stores.jobs, stores.pages.now, rng, reminding)
+        scheduler = Scheduler(schedules, CoverageBook(stores.facts), stores.jobs, stores.pages.now, rng, reminding)
         await stack.enter_async_context(upkeep(settings, stores))
+        watch = ScheduleWatch(schedules, CoverageBook(stores.facts), stores.jobs, stores.pages.now)
+        await stack.enter_async_context(background(watch.keep_looking()))
         running = asyncio.create_task(scheduler.run())
         stopping = asyncio.create_task(stop.wait())
         on_start()

@@ -1,7 +1,7 @@
 """The serving roles: places from the current generation, links and their redirects, or everything on one port.
 
-In order: the socket, the places (roles/kit/live_places.py), the links (roles/kit/link_parts.py), the app that answers
-for both (web/app.py), and uvicorn in front of it (roles/kit/http_server.py).
+In order: the socket, the places (roles/kit/snapshot_watcher.py), the links (roles/kit/link_routes_assembly.py), the app
+that answers for both (web/app.py), and uvicorn in front of it (roles/kit/http_server.py).
 """
 
 import gc
@@ -14,16 +14,17 @@ from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import background
 from waypost.roles.kit.health_port import store_probe
 from waypost.roles.kit.http_server import OnUp, address, answer, listen
-from waypost.roles.kit.link_parts import follow_parts, link_parts
-from waypost.roles.kit.live_places import LivePlaces
+from waypost.roles.kit.link_routes_assembly import follow_parts, link_parts
+from waypost.roles.kit.snapshot_watcher import SnapshotWatcher
 from waypost.settings import Settings
 from waypost.web.app import Places, make_app
-from waypost.web.http.guard import WriteGuard
+from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.health import softened
 
 if TYPE_CHECKING:
-    from waypost.web.follow.parts import FollowParts
+    from waypost.web.follow.route_dependencies import FollowParts
     from waypost.web.http.health import Probe
-    from waypost.web.links.parts import LinkParts
+    from waypost.web.links.route_dependencies import LinkParts
 
 Links = Literal["all", "redirects"]
 
@@ -42,14 +43,15 @@ async def serve_role(
         followed: FollowParts | None = None
         guard = WriteGuard(settings.web.host)
         if places:
-            role = LivePlaces(settings)
-            await role.look()
-            await stack.enter_async_context(background(role.keep_looking()))
-            place_part, probes["snapshot"] = role.part, role.probe
+            watcher = SnapshotWatcher(settings)
+            await watcher.look()
+            await stack.enter_async_context(background(watcher.keep_looking()))
+            place_part, probes["snapshot"] = watcher.part, watcher.probe
         if opening:
             stores = await stack.enter_async_context(opening)
             await stores.facts.set(ADDRESS, address(sock))
-            probes["store"] = store_probe(stores.facts)
+            probe = store_probe(stores.facts)
+            probes["store"] = probe if links == "all" else softened(probe, "links are followed from memory")
             guard = WriteGuard(settings.web.host, stores.keys)
             if links == "all":
                 made = await stack.enter_async_context(link_parts(settings, stores))

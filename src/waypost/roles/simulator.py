@@ -8,7 +8,7 @@ from pathlib import Path
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import background
 from waypost.roles.kit.http_server import OnUp, answer, listen
-from waypost.roles.kit.simulated import HOST
+from waypost.roles.kit.simulated_provider import HOST
 from waypost.simulator.app import make_app
 from waypost.simulator.changes import ProviderChanges, Rates
 from waypost.simulator.conduct import Conduct

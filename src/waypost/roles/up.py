@@ -25,19 +25,19 @@ from waypost.kernel.tasks import background
 from waypost.roles.kit.folder_lock import alone_in
 from waypost.roles.kit.health_port import store_probe
 from waypost.roles.kit.http_server import OnUp, address, answer, listen
-from waypost.roles.kit.importer_parts import make_importer
-from waypost.roles.kit.link_parts import link_parts
-from waypost.roles.kit.live_places import LivePlaces
-from waypost.roles.kit.simulated import simulated
+from waypost.roles.kit.importer_assembly import make_importer
+from waypost.roles.kit.link_routes_assembly import link_parts
+from waypost.roles.kit.simulated_provider import simulated
 from waypost.roles.kit.snapshot_build import build_snapshot
+from waypost.roles.kit.snapshot_watcher import SnapshotWatcher
 from waypost.roles.kit.upkeep import retention
-from waypost.scaling.facts import Facts
 from waypost.scaling.ratelimit.limits import parse_limits
+from waypost.scaling.store_facts import Facts
 from waypost.settings import Settings
 from waypost.simulator.geography import COUNTRIES
 from waypost.telemetry.logs import get_logger
 from waypost.web.app import make_app
-from waypost.web.http.guard import WriteGuard
+from waypost.web.http.authentication import WriteGuard
 
 log = get_logger("up")
 
@@ -52,13 +52,9 @@ _REBUILD_SECONDS = 15.0
 class MixedProviders(AskedWrongly):
     """The folder's places come from somewhere else; ids of two providers would be mixed up."""
 
-    slug = "mixed-providers"
-
 
 class ScopeNeeded(AskedWrongly):
     """A real provider is not asked for the whole world by default."""
-
-    slug = "scope-needed"
 
 
 class ImportState(msgspec.Struct):
@@ -104,27 +100,27 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         await stores.jobs.release_owner(_owner(settings), max_vanished=settings.jobs.max_attempts)
         await stores.facts.set(ADDRESS, address(sock))
 
-        role, state = LivePlaces(settings), ImportState()
-        await role.look()
+        watcher, state = SnapshotWatcher(settings), ImportState()
+        await watcher.look()
         links = await stack.enter_async_context(link_parts(settings, stores))
         guard = WriteGuard(settings.web.host, stores.keys)
 
         async def status() -> PageStatus:
-            generation = role.live.generation if role.live.is_open else None
+            generation = watcher.live.generation if watcher.live.is_open else None
             name, count = (generation.name, generation.count) if generation else (None, 0)
             attribution = generation.manifest.attribution if generation else ()
             return PageStatus(name, count, state, guard.writable, attribution)
 
         app = make_app(
-            probes={"snapshot": role.probe, "store": store_probe(stores.facts)},
+            probes={"snapshot": watcher.probe, "store": store_probe(stores.facts)},
             guard=guard,
-            places=role.part,
+            places=watcher.part,
             links=links,
             status=status,
         )
-        bringing = Bringing(settings, stores, role, state, stop)
+        bringing = Bringing(settings, stores, watcher, state, stop)
         await stack.enter_async_context(background(bringing.bring(scope)))
-        await stack.enter_async_context(background(role.keep_looking()))
+        await stack.enter_async_context(background(watcher.keep_looking()))
         await stack.enter_async_context(background(retention(settings, stores).keep_forgetting()))
         await answer(app, sock, stop, on_up)
 
@@ -132,10 +128,12 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
 class Bringing:
     """Imports and builds while the role serves; whatever fails here is shown on the page and takes nothing down."""
 
-    def __init__(self, settings: Settings, stores: Stores, role: LivePlaces, state: ImportState, stop: Stop) -> None:
+    def __init__(
+        self, settings: Settings, stores: Stores, watcher: SnapshotWatcher, state: ImportState, stop: Stop
+    ) -> None:
         self._settings = settings
         self._stores = stores
-        self._role = role
+        self._watcher = watcher
         self._state = state
         self._stop = stop
 
@@ -144,11 +142,11 @@ class Bringing:
             try:
                 await self._bring_once(scope)
             except TransientError as error:
-                self._state.error = str(error)
+                self._state.error = error.outside
                 log.warning("the import waits for the provider", message=str(error), again_in=_RETRY_SECONDS)
                 await asyncio.wait([asyncio.create_task(self._stop.wait())], timeout=_RETRY_SECONDS)
             except WaypostError as error:
-                self._state.status, self._state.error = "failed", str(error)
+                self._state.status, self._state.error = "failed", error.outside
                 log.error("the import failed", error=error.slug, message=str(error), next_step=error.next_step)  # noqa: TRY400 - expected, and told
                 return
             else:
@@ -177,7 +175,7 @@ class Bringing:
 
     async def _build(self) -> None:
         await build_snapshot(self._settings, self._stores)
-        await self._role.look()
+        await self._watcher.look()
 
     def _conclude(self, report: ImportReport) -> None:
         dead = report.shards.get("dead", 0)

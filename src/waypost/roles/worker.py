@@ -1,7 +1,7 @@
 """The worker role: works on whatever jobs there are, and gives them back when it is asked to stop.
 
 In order: the stores are opened, jobs are claimed (scaling/jobs/worker.py), a thread keeps their leases alive, and each
-job is handed to its source's engine or to a chore (roles/kit/job_handlers.py).
+job is handed to its source's engine or to a chore (roles/kit/job_dispatcher.py).
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from waypost.bootstrap.jobs import open_jobs
 from waypost.bootstrap.stores import open_stores
 from waypost.kernel.stopping import Stop
 from waypost.roles.kit.health_port import health_port
-from waypost.roles.kit.job_handlers import JobHandlers
+from waypost.roles.kit.job_dispatcher import JobDispatcher
 from waypost.roles.kit.upkeep import upkeep
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.worker import Worker, worker_name
@@ -29,11 +29,11 @@ async def run_worker(
     name = worker_name()
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(settings))
-        await stack.enter_async_context(health_port(settings, stores.facts))
-        handlers = JobHandlers(settings, stores, stack)
+        await stack.enter_async_context(health_port(settings, stores.facts, stores.jobs))
+        dispatcher = JobDispatcher(settings, stores, stack)
         renewer = stack.enter_context(Renewer(lambda: open_jobs(settings), settings.jobs.lease))
         rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
-        worker = Worker(stores.jobs, renewer, handlers.work, owner=name, settings=settings.jobs, rng=rng)
+        worker = Worker(stores.jobs, renewer, dispatcher.work, owner=name, settings=settings.jobs, rng=rng)
         await stack.enter_async_context(upkeep(settings, stores))
         stopping = asyncio.create_task(stop.wait())
         stopping.add_done_callback(lambda _done: worker.stop())

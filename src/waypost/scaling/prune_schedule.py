@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from waypost.kernel.clock import to_text
 from waypost.kernel.configuration import setting
-from waypost.scaling.jobs.shards import OURSELVES, ShardKey
-from waypost.scaling.schedules.times import parse_period, parse_time_of_day
+from waypost.scaling.jobs.shard_keys import OURSELVES, ShardKey
+from waypost.scaling.schedules.time_parsing import parse_period, parse_time_of_day
 
 PRUNE, OLDER = "prune", "older"
 
@@ -23,9 +23,9 @@ class PruneSchedule:
     scope: ClassVar[str | None] = None
     settling: ClassVar[timedelta] = timedelta()
     is_awaited: ClassVar[bool] = False
-    every: timedelta = setting("every", "1d", parse=parse_period, explain="how often jobs that ended are forgotten")
-    at: timedelta = setting("at", "00:00", parse=parse_time_of_day, explain="one of these times, in UTC")
-    older_than: timedelta = setting("older_than", "30d", parse=parse_period, explain="only jobs that ended so long ago")
+    every: timedelta = setting("every", "1d", "how often jobs that ended are forgotten", parse_period)
+    at: timedelta = setting("at", "00:00", "one of these times, in UTC", parse_time_of_day)
+    older_than: timedelta = setting("older_than", "30d", "only jobs that ended so long ago", parse_period)
 
     def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:  # noqa: ARG002 - the latest is enough
         """The key says how old, so that a worker needs no schedules of its own."""

@@ -19,12 +19,13 @@ Where a file has several parts, each begins at a multiple of 64 bytes.
 """
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 from xxhash import xxh3_64_hexdigest
 
+from waypost.kernel.clock import to_us
 from waypost.kernel.errors import TerminalError, TransientError
 
 VERSION = 1
@@ -50,31 +51,26 @@ NEVER = -(2**63)
 # How many words of a place are kept, and how many characters of each: nobody types more.
 MOST_WORDS, LONGEST_WORD = 32, 32
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{8}", re.ASCII)
 
 
 class SnapshotBroken(TerminalError):
     """A file of the snapshot is missing, short or damaged."""
 
-    slug = "snapshot-broken"
-
     def __init__(self, path: Path, wrong: str) -> None:
         super().__init__(f"{path} {wrong}", next_step="waypost snapshot build")
         self.path = path
+        self.outside = f"{path.name} {wrong}"
 
 
 class SnapshotTooNew(TerminalError):
     """The snapshot was built by a later release than this one."""
 
-    slug = "snapshot-too-new"
-
 
 class NoSnapshot(TransientError):
     """Nothing has been built yet."""
 
-    slug = "no-snapshot"
+    told_outside = "there is no snapshot yet"
 
     def __init__(self, folder: Path | None = None) -> None:
         where = f" in {folder}" if folder else ""
@@ -84,13 +80,11 @@ class NoSnapshot(TransientError):
 class SnapshotNotWritten(TransientError):
     """A new generation could not be written; the one in service stays."""
 
-    slug = "snapshot-not-written"
+    told_outside = "a new snapshot could not be written; the one in service stays"
 
 
 class UnusablePlace(TerminalError):
     """A place that no snapshot can hold: it has no position on Earth, or another place has its id."""
-
-    slug = "unusable-place"
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -173,7 +167,7 @@ def generation_name(now: datetime, sections: tuple[Section, ...], attribution: t
 
 def microseconds(moment: datetime) -> int:
     """Microseconds since 1970, as in updated.bin."""
-    return (moment.astimezone(UTC) - _EPOCH) // _MICROSECOND
+    return to_us(moment.astimezone(UTC))
 
 
 def second_of(name: str) -> str:

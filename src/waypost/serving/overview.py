@@ -14,8 +14,6 @@ from waypost.serving.shelf import Shelf
 class NoOlderGeneration(NotFound):
     """There is nothing to compare the current generation with."""
 
-    slug = "no-older-generation"
-
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """A generation on the shelf; if its manifest cannot be read, only the name and the `problem`."""

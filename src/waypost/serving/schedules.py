@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from waypost.kernel.clock import to_text
 from waypost.kernel.configuration import setting
-from waypost.scaling.jobs.shards import OURSELVES, ShardKey
-from waypost.scaling.schedules.times import parse_period, parse_time_of_day
+from waypost.scaling.jobs.shard_keys import OURSELVES, ShardKey
+from waypost.scaling.schedules.time_parsing import parse_period, parse_time_of_day
 
 SNAPSHOT = "snapshot"
 
@@ -21,8 +21,8 @@ class SnapshotSchedule:
     scope: ClassVar[str | None] = None
     settling: ClassVar[timedelta] = timedelta()
     is_awaited: ClassVar[bool] = False
-    every: timedelta = setting("every", "1h", parse=parse_period, explain="how often a snapshot is built")
-    at: timedelta = setting("at", "00:00", parse=parse_time_of_day, explain="one of these times, in UTC")
+    every: timedelta = setting("every", "1h", "how often a snapshot is built", parse_period)
+    at: timedelta = setting("at", "00:00", "one of these times, in UTC", parse_time_of_day)
 
     def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:  # noqa: ARG002 - the latest is enough
         return [ShardKey(OURSELVES, ((SNAPSHOT, to_text(end)),))]

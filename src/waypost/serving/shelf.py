@@ -39,8 +39,6 @@ ALIVE = "lock"
 class UnknownGeneration(NotFound):
     """The folder of snapshots has no generation of this name."""
 
-    slug = "unknown-generation"
-
 
 class Shelf:
     """A folder of generations and a small file, CURRENT, that names the one to serve."""

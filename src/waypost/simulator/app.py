@@ -16,6 +16,7 @@ from waypost.simulator.front import ProviderFront
 from waypost.simulator.journal import Journal
 from waypost.simulator.provider import Provider
 from waypost.simulator.query import ProviderQuery, read_query
+from waypost.simulator.selecting import kilometres
 from waypost.simulator.shapes import MEDIA_TYPES, array, body, is_stored
 
 # Answers are large, so only a few are made at the same time; more would not be quicker.
@@ -82,8 +83,8 @@ class _Door:
         if is_stored(query):
             answer = array(provider.take(rows, query.form))
         else:
-            kilometres = provider.kilometres(rows, query.near) if query.near else None
-            answer = body(provider.take(rows), kilometres, query)
+            away = kilometres(provider.columns, rows, query.near) if query.near else None
+            answer = body(provider.take(rows), away, query)
         return _response(answer, MEDIA_TYPES[query.output], compressed=compressed)
 
 

@@ -1,14 +1,15 @@
 """The fields of every record that filters need, as arrays: a slim index beside the records' bytes."""
 
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
+from waypost.kernel.clock import to_us
+
 NO_ID = -1
 NEVER = np.iinfo(np.int64).min
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -68,4 +69,4 @@ def microseconds(text: str) -> int | None:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
+    return to_us(moment if moment.tzinfo else moment.replace(tzinfo=UTC))

@@ -7,12 +7,12 @@ import msgspec
 import numpy as np
 
 from waypost.simulator.columns import GrowingColumns, PlaceColumns
-from waypost.simulator.dice import Floats, Ints
+from waypost.simulator.dice import Ints
 from waypost.simulator.indexing import columns_of, row_of
 from waypost.simulator.patches import Patch, apply
-from waypost.simulator.query import WHOLE, Form, Near, ProviderQuery
+from waypost.simulator.query import WHOLE, Form, ProviderQuery
 from waypost.simulator.reference import Reference
-from waypost.simulator.selecting import Selection, kilometres
+from waypost.simulator.selecting import Selection
 from waypost.simulator.stock import RecordOrigin, Stock
 
 KEPT_BYTES = 256 * 2**20
@@ -40,9 +40,6 @@ class Provider:
     def select(self, query: ProviderQuery) -> Ints:
         """The rows that match the query, in its order, up to its limit."""
         return Selection(self.columns, self.reference, query).rows()
-
-    def kilometres(self, rows: Ints, near: Near) -> Floats:
-        return kilometres(self.columns, rows, near)
 
     def take(self, rows: Ints, form: Form = WHOLE) -> list[bytes]:
         return self._stock.take(rows, form)

@@ -40,6 +40,11 @@ SCHEDULE_ENQUEUED = Counter("waypost_schedule_enqueued", "Jobs that schedules ha
 SCHEDULE_COVERED = Gauge(
     "waypost_schedule_covered_until_seconds", "Unix time up to which a schedule has enqueued everything.", ["schedule"]
 )
+SCHEDULE_DEAD = Gauge("waypost_schedule_dead_jobs", "Dead jobs of a schedule.", ["schedule"])
+SCHEDULE_OVERDUE = Gauge(
+    "waypost_schedule_overdue_seconds", "How long a schedule is overdue; 0 when it is not.", ["schedule"]
+)
+JOBS_DEAD = Gauge("waypost_jobs_dead", "Dead jobs in the store, as a scheduler last saw it.")
 
 BUDGET_WAIT_SECONDS = Histogram(
     "waypost_budget_wait_seconds",
@@ -67,6 +72,7 @@ REDIRECTS = Counter("waypost_redirects", "Redirect requests, by outcome.", ["out
 ABUSE_REPORTS = Counter("waypost_abuse_reports", "Reports of links.", ["outcome"])
 VISITS_SPOOLED = Counter("waypost_visits_spooled", "Visits written to the local spool.")
 VISITS_LOST = Counter(
-    "waypost_visits_lost", "Visits that could not be spooled; the redirect was answered all the same."
+    "waypost_visits_lost", "Visits that could not be spooled or set aside; the redirect was answered all the same."
 )
+VISITS_SET_ASIDE = Counter("waypost_visits_set_aside", "Lines of the spool that cannot be counted, kept in a file.")
 VISITS_SHIPPED = Counter("waypost_visits_shipped", "Visits moved from the spool to the store.")

@@ -8,6 +8,4 @@ from waypost.telemetry.logs import parse_level
 
 @dataclass(frozen=True)
 class TelemetrySettings:
-    level: str = setting(
-        "log.level", "info", parse=parse_level, explain="least level logged: debug, info, warning, error"
-    )
+    level: str = setting("log.level", "info", "least level logged: debug, info, warning, error", parse_level)

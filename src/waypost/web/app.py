@@ -7,27 +7,27 @@ from fastapi import APIRouter, FastAPI
 
 from waypost import __version__
 from waypost.serving.shelf import LiveGeneration
-from waypost.web.description import describe
 from waypost.web.follow.abuse_reports import report_routes
-from waypost.web.follow.host_pages import home_page_routes, robots_routes
 from waypost.web.follow.hot_path import RedirectPath
-from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.preview import preview_routes
 from waypost.web.follow.qr_codes import qr_code_routes
 from waypost.web.follow.redirect import redirect_routes
-from waypost.web.http.guard import WriteGuard
+from waypost.web.follow.robots_and_home import home_page_routes, robots_routes
+from waypost.web.follow.route_dependencies import FollowParts
+from waypost.web.http.authentication import WriteGuard
 from waypost.web.http.health import Probe, health_routes
 from waypost.web.http.middleware import Bounds
 from waypost.web.http.problems import add_problem_handlers
 from waypost.web.http.routing import WithoutSlash
-from waypost.web.landing import landing_routes
+from waypost.web.landing_routes import landing_routes
 from waypost.web.links.all_routes import all_link_routes
-from waypost.web.links.parts import LinkParts
 from waypost.web.links.place_links import place_link_routes
-from waypost.web.places.api import PlacesApi
+from waypost.web.links.route_dependencies import LinkParts
+from waypost.web.map_page_routes import Status, asset_routes, status_routes
+from waypost.web.openapi import describe, documentation_routes
 from waypost.web.places.hot_path import HotPath
+from waypost.web.places.place_answers import PlaceAnswers
 from waypost.web.places.routes import Front
-from waypost.web.site_routes import Status, asset_routes, documentation_routes, status_routes
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def make_app(
     )
     app.router.default = WithoutSlash(app.router)
     add_problem_handlers(app)
-    front = Front(PlacesApi(places.live, most=places.most), places.public_url) if places else None
+    front = Front(PlaceAnswers(places.live, most=places.most), places.public_url) if places else None
     followed = follow or (links.follow if links else None)
     # The most requested routes come first: for each request, all routes before the one that matches are tried.
     routers: list[APIRouter] = all_link_routes(links, guard) if links else []

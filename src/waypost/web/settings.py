@@ -56,67 +56,56 @@ def _parse_age(text: str) -> int:
 class RedirectSettings:
     """How links are followed."""
 
-    status: int = setting("redirect.status", "302", parse=_parse_status, explain="302, 301, 307 or 308")
+    status: int = setting("redirect.status", "302", "302, 301, 307 or 308", _parse_status)
     browser_cache: int = setting(
         "redirect.browser_cache",
         "0",
-        parse=_parse_age,
-        explain="how long a browser may keep a redirect; it then neither counts visits nor notices changes",
+        "how long a browser may keep a redirect; it then neither counts visits nor notices changes",
+        _parse_age,
     )
     fresh: float = setting(
         "redirect.fresh",
         "30s",
-        parse=parse_duration,
-        explain="how long a link is followed from memory; what another process changes is noticed after this time",
+        "how long a link is followed from memory; what another process changes is noticed after this time",
+        parse_duration,
     )
     kept: float = setting(
-        "redirect.kept",
-        "10m",
-        parse=parse_duration,
-        explain="how long a link is still followed from memory while the store is away",
+        "redirect.kept", "10m", "how long a link is still followed from memory while the store is away", parse_duration
     )
     unknown: float = setting(
-        "redirect.unknown", "5s", parse=parse_duration, explain="how long it is remembered that no link has a phrase"
+        "redirect.unknown", "5s", "how long it is remembered that no link has a phrase", parse_duration
     )
     most: int = setting(
-        "redirect.most",
-        "50000",
-        parse=parse_count(1, 10_000_000),
-        explain="most links that a process keeps in memory",
+        "redirect.most", "50000", "most links that a process keeps in memory", parse_count(1, 10_000_000)
     )
     robots: Literal["allow", "deny"] = setting(
         "redirect.robots",
         "allow",
-        parse=_one_of("allow", "deny"),
-        explain="whether robots.txt lets crawlers follow links; they are asked not to list them either way",
+        "whether robots.txt lets crawlers follow links; they are asked not to list them either way",
+        _one_of("allow", "deny"),
     )
 
 
 @dataclass(frozen=True)
 class WebSettings:
     # Not called WAYPOST_PORT: Kubernetes sets that for a Service called waypost, to something that is not a port.
-    host: str = setting("listen.host", "127.0.0.1", explain="address to listen on; beyond loopback writing needs a key")
-    port: int = setting(
-        "listen.port", "8080", parse=parse_count(0, 65535), explain="port to listen on; 0 takes a free one"
-    )
+    host: str = setting("listen.host", "127.0.0.1", "address to listen on; beyond loopback writing needs a key")
+    port: int = setting("listen.port", "8080", "port to listen on; 0 takes a free one", parse_count(0, 65535))
     health_port: int = setting(
         "health_port",
         "0",
-        parse=parse_count(0, 65535),
-        explain="port for health and metrics of roles that serve nothing else; 0 is off",
+        "port for health and metrics of roles that serve nothing else; 0 is off",
+        parse_count(0, 65535),
     )
     public_url: str = setting(
-        "public_url", "", parse=parse_public_url, explain="how links look from outside; from the request when empty"
+        "public_url", "", "how links look from outside; from the request when empty", parse_public_url
     )
     proxies: tuple[Network, ...] = setting(
         "listen.proxies",
         "",
-        parse=parse_networks,
-        explain="networks of proxies in front of us, whose X-Forwarded-For or Forwarded is believed; none when empty",
+        "networks of proxies in front of us, whose X-Forwarded-For or Forwarded is believed; none when empty",
+        parse_networks,
     )
     cors: tuple[str, ...] = setting(
-        "cors",
-        "",
-        parse=parse_origins,
-        explain="origins whose web pages may read places, such as https://map.example.org; * for all",
+        "cors", "", "origins whose web pages may read places, such as https://map.example.org; * for all", parse_origins
     )

@@ -90,8 +90,15 @@ class IgnoresRaisedFences(MemoryJobStore):
 class PrunesTooSoon(MemoryJobStore):
     """Takes what has just ended for old."""
 
-    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
-        return await super().prune(older_than=-older_than, statuses=statuses)
+    async def prune(
+        self,
+        *,
+        older_than: float,
+        statuses: Collection[Status] = ("done", "cancelled"),
+        prefix: str = "",
+        limit: int | None = None,
+    ) -> int:
+        return await super().prune(older_than=-older_than, statuses=statuses, prefix=prefix, limit=limit)
 
 
 class KeepsWhatItsOwnerLeft(MemoryJobStore):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from waypost.importing.cuts import Axis, IdRange, split
 from waypost.importing.geography import FLOOR_DEPTH, Cell, cell_of
 from waypost.importing.windows import Window
-from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
 
 ALL: frozenset[Axis] = frozenset({"ids", "box", "window"})
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

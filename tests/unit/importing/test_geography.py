@@ -17,7 +17,7 @@ from waypost.importing.geography import (
     cell_of,
     cover,
 )
-from waypost.scaling.jobs.shards import BadShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey
 
 
 def degrees(edge: float) -> st.SearchStrategy[float]:

@@ -17,7 +17,7 @@ from waypost.importing.windows import GRIDS, Window
 from waypost.kernel.errors import AskedWrongly
 from waypost.places.countries import NAMES
 from waypost.scaling.jobs.job import NewJob
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.ratelimit.limits import parse_limits
 
 ALL: frozenset[PlanAxis] = frozenset({"country", "box", "window"})

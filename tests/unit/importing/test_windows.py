@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from waypost.importing.windows import GRIDS, Grid, Window, ceil, cover, floor
-from waypost.scaling.jobs.shards import BadShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey
 
 # Years on both sides of a century that is no leap year, and of one that is.
 YEARS = (datetime(1895, 1, 1), datetime(2105, 1, 1))  # noqa: DTZ001 - Hypothesis adds the zone

@@ -17,11 +17,11 @@ from waypost.importing.windows import Window
 from waypost.kernel.configuration import SettingError
 from waypost.kernel.errors import StoreTrouble
 from waypost.scaling.jobs.job import NewJob
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.prune_schedule import PruneSchedule
-from waypost.scaling.schedules.arithmetic import Coverage, Schedule, due, last_line, next_due
-from waypost.scaling.schedules.book import Book
+from waypost.scaling.schedules.coverage_book import CoverageBook
+from waypost.scaling.schedules.schedule import Coverage, Schedule, due, last_line, next_due
 from waypost.scaling.schedules.scheduler import Scheduler
 from waypost.serving.schedules import SnapshotSchedule
 from waypost.settings import Settings, load_settings
@@ -180,7 +180,7 @@ class World:
         return len(new)
 
     def scheduler(self) -> Scheduler:
-        return Scheduler(ALL, Book(self), cast("JobStore", self), self.clock, NoJitter())
+        return Scheduler(ALL, CoverageBook(self), cast("JobStore", self), self.clock, NoJitter())
 
     def look(self) -> Coroutine[Any, Any, float]:
         return self.scheduler().look()
@@ -295,7 +295,7 @@ async def test_a_store_in_trouble_is_waited_for() -> None:
         looked.set()
         return world.now
 
-    scheduler = Scheduler({}, Book(world), cast("JobStore", world), clock, NoJitter())
+    scheduler = Scheduler({}, CoverageBook(world), cast("JobStore", world), clock, NoJitter())
     running = asyncio.create_task(scheduler.run())
     await asyncio.wait({running, asyncio.create_task(looked.wait())}, return_when=asyncio.FIRST_COMPLETED)
     assert not running.done()
@@ -308,7 +308,7 @@ def covered(jobs: Iterable[str], country: str) -> list[Window]:
 
 
 def coverage(world: World, name: str) -> Coverage:
-    return to_the_end(Book(world).read(name)).coverage
+    return to_the_end(CoverageBook(world).read(name)).coverage
 
 
 # Tables in waypost.toml

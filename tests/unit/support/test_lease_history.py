@@ -254,7 +254,15 @@ class PruningInBites(MemoryJobStore):
 
     client: Client
 
-    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+    async def prune(
+        self,
+        *,
+        older_than: float,
+        statuses: Collection[Status] = ("done", "cancelled"),
+        prefix: str = "",
+        limit: int | None = None,
+    ) -> int:
+        assert (prefix, limit) == ("", None)
         first, second = [[status] for status in statuses]
         pruned = await super().prune(older_than=older_than, statuses=first)
         await self.client.enqueue()

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message
 
 from support.asking import get, send_raw
 from waypost.web.app import make_app
-from waypost.web.http.guard import WriteGuard
+from waypost.web.http.authentication import WriteGuard
 
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 ASSETS = sorted(file.name for file in resources.files("waypost.web").joinpath("static").iterdir())

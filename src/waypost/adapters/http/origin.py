@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
 
 import httpx
 
-from waypost.adapters.sources.http import user_agent
+from waypost.adapters.sources.http import PORTS, origin_of, user_agent
 from waypost.kernel.clock import monotonic
 from waypost.serving.pulling.origin import Arriving, BadOrigin, NotAtOrigin, OriginAway, OriginBroken
 
@@ -19,7 +19,6 @@ _CONNECT_SECONDS, _READ_SECONDS = 10.0, 30.0
 _STRETCH_SECONDS, _LEAST_BYTES = 60.0, 1 << 16
 _MOST_REDIRECTS = 5
 _LONGEST_TAG = 200
-_PORTS = {"http": 80, "https": 443}
 _OF_A_PART = {httpx.codes.OK, httpx.codes.PARTIAL_CONTENT, httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE}
 _RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18}|\*)", re.ASCII)
 _STRONG_TAG = re.compile(r'"[\x21\x23-\x7e]*"', re.ASCII)
@@ -28,7 +27,7 @@ _STRONG_TAG = re.compile(r'"[\x21\x23-\x7e]*"', re.ASCII)
 class HttpOrigin:
     def __init__(self, url: str) -> None:
         split = _read(url)
-        self._origin = _origin(split)
+        self._origin = origin_of(split)
         host = split.netloc.rpartition("@")[2]
         self._base = urlunsplit((split.scheme, host, split.path.rstrip("/"), "", ""))
         self._http = httpx.AsyncClient(
@@ -108,7 +107,7 @@ class HttpOrigin:
     def _follow(self, url: str, location: str, path: str) -> str:
         try:
             target = urlsplit(urljoin(url, location.strip()))
-            is_same = "@" not in target.netloc and _origin(target) == self._origin
+            is_same = "@" not in target.netloc and origin_of(target) == self._origin
         except ValueError:
             raise OriginBroken(f"{self._base}/{path} leads to something that is not an address") from None
         if not is_same:
@@ -152,16 +151,12 @@ def _read(url: str) -> SplitResult:
     )
     try:
         split = urlsplit(url)
-        is_usable = split.scheme in _PORTS and split.hostname and split.port != 0 and url.isprintable()
+        is_usable = split.scheme in PORTS and split.hostname and split.port != 0 and url.isprintable()
     except ValueError:
         raise bad from None
     if not is_usable or split.query or split.fragment:
         raise bad
     return split
-
-
-def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
-    return url.scheme, url.hostname, url.port or _PORTS.get(url.scheme)
 
 
 def _where(answer: httpx.Response) -> tuple[int | None, int | None]:

@@ -25,6 +25,7 @@ _OPEN_SECONDS = 10
 # Building an index reads the whole collection.
 _MIGRATE_SECONDS = 3600
 _DEFAULT_NAME = "waypost"
+_CODEC: "CodecOptions[Document]" = CodecOptions(tz_aware=True, tzinfo=UTC)
 _WRITE_CONCERN = WriteConcern("majority", j=True)
 # How often a transaction starts again because others changed the same documents, and how often its commit is sent.
 _TRIES = 20
@@ -44,7 +45,7 @@ class MongoDatabase:
         # may be behind, so the primary answers, whatever the URL prefers.
         self.database = self.client.get_default_database(
             _DEFAULT_NAME,
-            codec_options=CodecOptions(tz_aware=True, tzinfo=UTC),
+            codec_options=_CODEC,
             read_preference=ReadPreference.PRIMARY,
             write_concern=_WRITE_CONCERN,
             read_concern=ReadConcern("majority"),
@@ -166,6 +167,13 @@ class MongoDatabase:
         """The schema's version, and the names of what is missing."""
         version = await schema.recorded_version(self.database)
         return version, schema.NAMES[version:]
+
+    @at_the_border(_OPEN_SECONDS)
+    async def server_time(self) -> datetime:
+        """The server's clock, also where there is no collection yet that `now` could ask."""
+        told = await self.database.command("hello", codec_options=_CODEC)
+        moment: datetime = told["localTime"]
+        return moment
 
     @at_the_border(_MIGRATE_SECONDS)
     async def migrate(self) -> list[str]:

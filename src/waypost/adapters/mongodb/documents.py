@@ -18,6 +18,9 @@ _COUNTER = re.compile(r"[A-Za-z_]+")
 
 DUE = {"status": "pending", "$expr": {"$lte": ["$not_before", "$$NOW"]}}
 EXPIRED = {"status": "leased", "$expr": {"$lt": ["$lease_until", "$$NOW"]}}
+# The store's clock in microseconds, for updates: MongoDB's own dates end at milliseconds, which would turn two requests
+# that were sent one after the other into a tie. As a number it counts milliseconds.
+NOW_US: Document = {"$multiply": [{"$toLong": "$$NOW"}, 1000]}
 NO_LEASE = {"lease_owner": None, "lease_until": None}
 
 
@@ -161,26 +164,10 @@ def to_lease(document: Document) -> Lease:
 
 
 def to_job(document: Document) -> Job:
-    return Job(
-        id=document["_id"],
-        shard=document["shard"],
-        status=document["status"],
-        lease_owner=document["lease_owner"],
-        lease_until=document["lease_until"],
-        fence=int(document["fence"]),
-        attempts=document["attempts"],
-        attempts_total=document["attempts_total"],
-        failures=document["failures"],
-        priority=document["priority"],
-        not_before=document["not_before"],
-        cursor=document["cursor"],
-        counters={name: int(number) for name, number in document["counters"].items()},
-        last_error_code=document["last_error_code"],
-        last_error_message=document["last_error_message"],
-        last_error_at=document["last_error_at"],
-        created_at=document["created_at"],
-        finished_at=document["finished_at"],
-    )
+    # By name: a newer release may have added fields.
+    known = {name: document[name] for name in Job.__struct_fields__ if name != "id"}
+    counters = {name: int(number) for name, number in document["counters"].items()}
+    return Job(id=document["_id"], **{**known, "fence": int(document["fence"]), "counters": counters})
 
 
 def tallying(group: str) -> list[Document]:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from pymongo import ReturnDocument, UpdateMany
@@ -41,6 +41,8 @@ from waypost.scaling.jobs.store import Capabilities
 _QUICK, _LONG = 10, 60
 # Jobs that are enqueued in one transaction: a larger one would have to fit in the server's cache.
 _AT_ONCE = 1000
+_AGAIN = {"status": "pending", "attempts": 0, "failures": 0, "finished_at": None}
+_DUE_AGAIN = {**_AGAIN, "not_before": "$$NOW"}
 # What a changed job tells: who wants it, and what time it is.
 _TOLD = {"groups.group": 1, "groups.cancelled": 1, "now": "$$NOW"}
 
@@ -180,37 +182,41 @@ class MongoJobStore:
         dead: Document = {"status": "dead"}
         if shards is not None:
             dead["shard"] = {"$in": list(shards)}
-        again = {"status": "pending", "attempts": 0, "failures": 0, "not_before": "$$NOW", "finished_at": None}
-        return (await self._jobs.update_many(dead, [{"$set": again}])).modified_count
+        return (await self._jobs.update_many(dead, [{"$set": _DUE_AGAIN}])).modified_count
 
     @at_the_border(_LONG)
     async def redo(self, shards: Collection[str]) -> int:
         done: Document = {"status": "done", "shard": {"$in": list(shards)}}
-        again = {
-            "status": "pending",
-            "attempts": 0,
-            "failures": 0,
-            "cursor": None,
-            "not_before": "$$NOW",
-            "finished_at": None,
-        }
-        return (await self._jobs.update_many(done, [{"$set": again}])).modified_count
+        return (await self._jobs.update_many(done, [{"$set": {**_DUE_AGAIN, "cursor": None}}])).modified_count
 
     @at_the_border(_LONG)
-    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+    async def prune(
+        self,
+        *,
+        older_than: float,
+        statuses: Collection[Status] = ("done", "cancelled"),
+        prefix: str = "",
+        limit: int | None = None,
+    ) -> int:
         # A key that is enqueued again has no fence to compare with: blocks reserved before now must not be used for it.
         await self._database.counters.update_one({"_id": "fence"}, [{"$set": {"floor": "$last"}}])
         before = await self._database.now() - timedelta(seconds=older_than)
-        return sum([await self._prune(status, before) for status in statuses])
+        pruned = 0
+        for status in statuses:
+            old = {"status": status, "finished_at": {"$lt": before}, **_beginning(prefix)}
+            pruned += await self._prune(old, None if limit is None else limit - pruned)
+        return pruned
 
-    async def _prune(self, status: Status, before: datetime) -> int:
+    async def _prune(self, old: Document, limit: int | None) -> int:
         """Prunes in bites, none of which takes long."""
-        pruned, old = 0, {"status": status, "finished_at": {"$lt": before}}
-        while True:
-            found = self._jobs.find(old, {"_id": 1}, sort=[("finished_at", 1)], limit=_AT_ONCE, hint=ENDED)
+        pruned = 0
+        # A limit of 0 would be none.
+        while most := _AT_ONCE if limit is None else min(_AT_ONCE, limit - pruned):
+            found = self._jobs.find(old, {"_id": 1}, sort=[("finished_at", 1)], limit=most, hint=ENDED)
             if not (ids := [each["_id"] async for each in found]):
-                return pruned
+                break
             pruned += (await self._jobs.delete_many({"_id": {"$in": ids}, **old}, hint="_id_")).deleted_count
+        return pruned
 
     @at_the_border(_QUICK)
     async def get(self, shard_or_id: str) -> Job | None:
@@ -224,9 +230,7 @@ class MongoJobStore:
         wanted = of_group(group)
         if status is not None:
             wanted["status"] = status
-        if prefix:
-            # From the prefix itself to the prefix with the last of all characters behind it.
-            wanted["shard"] = {"$gte": prefix, "$lt": prefix + "\U0010ffff"}
+        wanted |= _beginning(prefix)
         if limit <= 0:
             return []
         return [to_job(found) async for found in self._jobs.find(wanted, sort=[("_id", 1)], limit=limit)]
@@ -269,8 +273,8 @@ class MongoJobStore:
         known = {job["shard"] async for job in self._jobs.find(named, {"_id": 0, "shard": 1}, session=session)}
         added = 0
         if known:
-            again = {"$set": {"status": "pending", "finished_at": None, "attempts": 0, "failures": 0}}
-            revived = await self._jobs.update_many({**named, "status": "cancelled"}, again, session=session)
+            again = {**named, "status": "cancelled"}
+            revived = await self._jobs.update_many(again, {"$set": _AGAIN}, session=session)
             added += revived.modified_count
             for group in groups:
                 await self._jobs.update_many({**named, **not_wanted_by(group)}, joining(group), session=session)
@@ -279,6 +283,11 @@ class MongoJobStore:
             now = await self._database.now(session)
             await self._jobs.insert_many([new_document(job, now, groups) for job in fresh], session=session)
         return added + len(fresh)
+
+
+def _beginning(prefix: str) -> Document:
+    """Shards from the prefix itself to the prefix with the last of all characters behind it."""
+    return {"shard": {"$gte": prefix, "$lt": prefix + "\U0010ffff"}} if prefix else {}
 
 
 def _said(failure: Failure) -> Document:

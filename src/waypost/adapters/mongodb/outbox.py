@@ -6,7 +6,7 @@ import msgspec
 
 from waypost.adapters.mongodb.database import MongoDatabase
 from waypost.adapters.mongodb.errors import at_the_border
-from waypost.adapters.mongodb.moments import from_us, to_us
+from waypost.kernel.clock import from_us, to_us
 from waypost.scaling.events.event import Event
 
 _QUICK, _COUNT = 10, 60

@@ -4,12 +4,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import assert_never
 
-import msgspec
 from pymongo import ReplaceOne
 from pymongo.asynchronous.client_session import AsyncClientSession
 
 from waypost.adapters.mongodb.database import Document, MongoDatabase
-from waypost.adapters.mongodb.moments import to_us
 from waypost.adapters.mongodb.schema import BY_IMPORT, BY_PLACE, BY_SHARD, LIVE
 from waypost.importing.pages import Writing
 from waypost.importing.passes import (
@@ -29,11 +27,10 @@ from waypost.importing.passes import (
     next_step,
 )
 from waypost.importing.refusals import MassDelete, Others, import_of, mass_delete
+from waypost.kernel.clock import to_us
 
 # Sorts after all ids.
-_LAST = "\U0010ffff"
-
-_Versions = list[tuple[str, int]]
+LAST = "\U0010ffff"
 
 
 class MongoPageEnding:
@@ -50,7 +47,7 @@ class MongoPageEnding:
         self._shard = shard
         self._writing = writing
         self._now = now
-        self.removed: _Versions = []
+        self.removed: list[tuple[str, int]] = []
         self.refused: MassDelete | None = None
 
     async def go_on(self, state: Pass) -> Pass:
@@ -71,9 +68,7 @@ class MongoPageEnding:
     async def gather(self, gap: Gap, seen: list[str]) -> Gap | None:
         """Makes candidates of places that we hold in the gap and a page lacks; returns what is left of the gap."""
         did = await self._sweep(gap, frozenset(seen), self._writing.room)
-        if did.rows < self._writing.room:
-            return None
-        return msgspec.structs.replace(gap, number=did.number, external_id=did.external_id)
+        return gap.left_by(did, self._writing.room)
 
     async def mark(self, name: str, positions: Mapping[str, int]) -> dict[str, int]:
         """Marks what the pass sees; returns those that it has seen before, and where."""
@@ -226,7 +221,7 @@ class MongoPageEnding:
 
     async def _clear(self, step: Clear) -> Did:
         start = f"{step.marks}:{step.after}"
-        span = {"_id": {"$gt": start, "$lt": f"{step.marks}:{_LAST}"}}
+        span = {"_id": {"$gt": start, "$lt": f"{step.marks}:{LAST}"}}
         found = self._marks.find(
             span,
             {"_id": 1},

@@ -16,21 +16,29 @@ from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.asynchronous.collection import AsyncCollection
 
 from waypost.adapters.mongodb.database import Document, MongoDatabase
-from waypost.adapters.mongodb.moments import to_us
 from waypost.adapters.mongodb.page_ending import MongoPageEnding
-from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, SettledRows, moved_by, remembered, versioned
-from waypost.adapters.pass_outcomes import Outcome, decode_pass, encode_pass, finished, refused
+from waypost.adapters.page_rows import (
+    PageRows,
+    PlaceRow,
+    RejectRow,
+    SettledRows,
+    Versions,
+    changes_of,
+    is_news,
+    moved_by,
+    remembered,
+)
+from waypost.adapters.pass_outcomes import Outcome, concluded, decode_pass, encode_pass
 from waypost.importing.pages import OutdatedAnswer, Writing, rivals
 from waypost.importing.passes import Gap, Pass
 from waypost.importing.refusals import too_many_rejected
 from waypost.importing.source import Page
+from waypost.kernel.clock import to_us
 from waypost.kernel.errors import TerminalError
 from waypost.places.events import PlacesChanged, places_changed
 from waypost.scaling.jobs.job import Lease
 
 _KNOWN = {"content_hash": 1, "requested_at": 1, "removed_at": 1, "area": 1, "version": 1}
-
-_Versions = list[tuple[str, int]]
 
 
 class Busy(NamedTuple):
@@ -76,11 +84,7 @@ class MongoPageWriting:
         if settled.rejects:
             await self._reject(settled.rejects)
         await self._remember(page, settled)
-        state = state.counting(
-            records=settled.accepted + settled.rejected,
-            rejected=settled.rejected,
-            kept=settled.accepted - len(added),
-        )
+        state = settled.noted_in(state, len(added))
         error = None
         if page.last or self._writing.parts:
             error = too_many_rejected(self._shard, self._writing, state)
@@ -98,8 +102,7 @@ class MongoPageWriting:
         return decode_pass(found["state"] if found else None, self._lease)
 
     async def _keep(self, counted: Counter[str], state: Pass, error: TerminalError | None) -> Outcome:
-        error = error or self._ending.refused
-        outcome = refused(counted, state, error) if error else finished(counted, state)
+        outcome = concluded(counted, state, error or self._ending.refused)
         mine = {"_id": self._shard}
         if outcome.is_over:
             await self._database.passes.delete_one(mine, session=self._session)
@@ -116,17 +119,17 @@ class MongoPageWriting:
         rest = await self._ending.gather(covered, seen)
         return state.leaving(rest) if rest else state
 
-    async def _put(self, rows: list[PlaceRow], still: list[str]) -> tuple[_Versions, _Versions]:
+    async def _put(self, rows: list[PlaceRow], still: list[str]) -> tuple[Versions, Versions]:
         """Writes what is new and what has changed; returns which was which, with its version."""
         known = await self._known([*still, *(row.external_id for row in rows)])
-        added: _Versions = []
-        changed: _Versions = []
+        added: Versions = []
+        changed: Versions = []
         same = [known[external_id] for external_id in still if external_id in known]
         self._refuse_outdated(same, still)
         writes: list[InsertOne[Document] | ReplaceOne[Document]] = []
         for row in rows:
             before = known.get(row.external_id)
-            if before is not None and not self._is_news(row, before):
+            if before is not None and not is_news(row, before, self._writing.extent.area, self._requested_at):
                 same.append(before)
                 continue
             version = before["version"] + 1 if before else 1
@@ -157,15 +160,6 @@ class MongoPageWriting:
         ids, size = {"_id": {"$in": external_ids}}, len(external_ids) + 1
         found = self._database.places.find(ids, _KNOWN, hint="_id_", batch_size=size, session=self._session)
         return {place["_id"]: place async for place in found}
-
-    def _is_news(self, row: PlaceRow, before: Document) -> bool:
-        """Whether to write a row. What a later request brought stays, however late this page comes."""
-        if before["requested_at"] > self._requested_at:
-            return False
-        if before["removed_at"] is None:
-            return bool(before["content_hash"] != row.content_hash)
-        # That it was missing in one area says nothing about others.
-        return bool(before["area"] != self._writing.extent.area or before["removed_at"] < self._requested_at)
 
     def _document(self, row: PlaceRow, version: int) -> Document:
         return {
@@ -216,15 +210,9 @@ class MongoPageWriting:
         ]
         await self._database.rejects.bulk_write(writes, ordered=False, session=self._session)
 
-    async def _tell(self, added: _Versions, changed: _Versions) -> PlacesChanged:
+    async def _tell(self, added: Versions, changed: Versions) -> PlacesChanged:
         """Writes one event for all that the commit changes."""
-        changes = PlacesChanged(
-            self._writing.extent.source,
-            self._shard,
-            versioned(added),
-            versioned(changed),
-            versioned(sorted(self._ending.removed)),
-        )
+        changes = changes_of(self._shard, self._writing, added, changed, self._ending.removed)
         if not changes.is_empty:
             event = places_changed(changes, self._moment)
             document = {

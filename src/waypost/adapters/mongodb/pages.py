@@ -1,5 +1,6 @@
 """The page commit on MongoDB."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import datetime
 
@@ -12,7 +13,6 @@ from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.documents import counting, ending, literal
 from waypost.adapters.mongodb.errors import at_the_border
 from waypost.adapters.mongodb.jobs import MongoJobStore
-from waypost.adapters.mongodb.moments import from_us
 from waypost.adapters.mongodb.page_writing import Busy, MongoPageWriting
 from waypost.adapters.mongodb.schema import BY_FENCE, LEASED, UNFINISHED
 from waypost.adapters.mongodb.sizes import refuse_large_records
@@ -20,6 +20,7 @@ from waypost.adapters.page_rows import PageRows, recall
 from waypost.adapters.pass_outcomes import Outcome
 from waypost.importing.pages import Committed, Writing
 from waypost.importing.source import Page, Remembered
+from waypost.kernel.clock import from_us
 from waypost.scaling.jobs.job import Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
 
@@ -31,27 +32,23 @@ _Write = Callable[[MongoPageWriting], Awaitable[Outcome]]
 _QUICK, _COMMIT = 10, 30
 
 
-class MongoPageStore:
-    """Pages beside their jobs: one transaction that begins with the fenced write to the job."""
-
-    def __init__(self, database: MongoDatabase, jobs: MongoJobStore) -> None:
+class _Pages(ABC):
+    def __init__(self, database: MongoDatabase) -> None:
         self._database = database
-        self._jobs = jobs
-        self._busy = Busy(database.jobs, {"status": "leased"}, "shard", LEASED)
 
     @at_the_border(_QUICK)
     async def now(self) -> datetime:
         return await self._database.now()
 
-    async def begin(self, lease: Lease) -> Lease | None:
-        return lease
-
     @at_the_border(_QUICK)
     async def remembered(self, question: str) -> Remembered | None:
-        return await _remembered(self._database, question)
-
-    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002 - see the port
-        return {}
+        found = await self._database.database.answers.find_one({"_id": question})
+        if not found:
+            return None
+        answer = recall(found["answer"], from_us(found["requested_at"]))
+        same = {"_id": {"$in": answer.external_ids}, "live": True, "requested_at": {"$lte": found["requested_at"]}}
+        count = await self._database.database.places.count_documents(same, hint="_id_")
+        return answer if count == len(set(answer.external_ids)) else None
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         page = refuse_large_records(page)
@@ -60,6 +57,24 @@ class MongoPageStore:
 
     async def go_on(self, lease: Lease, writing: Writing) -> Committed:
         return await self._commit(lease, writing, MongoPageWriting.go_on, None)
+
+    @abstractmethod
+    async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed: ...
+
+
+class MongoPageStore(_Pages):
+    """Pages beside their jobs: one transaction that begins with the fenced write to the job."""
+
+    def __init__(self, database: MongoDatabase, jobs: MongoJobStore) -> None:
+        super().__init__(database)
+        self._jobs = jobs
+        self._busy = Busy(database.jobs, {"status": "leased"}, "shard", LEASED)
+
+    async def begin(self, lease: Lease) -> Lease | None:
+        return lease
+
+    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002 - see the port
+        return {}
 
     @at_the_border(_COMMIT)
     async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
@@ -89,20 +104,16 @@ class MongoPageStore:
         return now
 
 
-class MongoApartPageStore:
+class MongoApartPageStore(_Pages):
     """Pages whose jobs are kept in another store. The shard's document here holds fence and cursor and is the
     authority.
     """
 
     def __init__(self, database: MongoDatabase, job_store: JobStore) -> None:
-        self._database = database
+        super().__init__(database)
         self._shards = database.database.shards
         self._jobs = job_store
         self._busy = Busy(self._shards, {"done": False, "$expr": _WITHIN_THE_HOUR}, "_id", UNFINISHED)
-
-    @at_the_border(_QUICK)
-    async def now(self) -> datetime:
-        return await self._database.now()
 
     @at_the_border(_QUICK)
     async def highest_fence(self) -> int:
@@ -116,10 +127,6 @@ class MongoApartPageStore:
             await self._jobs.split(lease, shard["parts"], counted={})
         return None if shard["done"] else msgspec.structs.replace(lease, cursor=shard["cursor"])
 
-    @at_the_border(_QUICK)
-    async def remembered(self, question: str) -> Remembered | None:
-        return await _remembered(self._database, question)
-
     async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:
         left = await what_is_left(shards, self._ends)
         if left:
@@ -131,15 +138,9 @@ class MongoApartPageStore:
         found = self._shards.find({"_id": {"$in": list(shards)}}, {"done": 1, "parts": 1})
         return {each["_id"]: ShardEnd(each["done"], each["parts"] or ()) async for each in found}
 
-    async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
-        page = refuse_large_records(page)
-        rows = PageRows(page, writing)
-        outcome = await self._write(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
-        return await tell(self._jobs, lease, writing, outcome, page.cursor)
-
-    async def go_on(self, lease: Lease, writing: Writing) -> Committed:
-        outcome = await self._write(lease, writing, MongoPageWriting.go_on, None)
-        return await tell(self._jobs, lease, writing, outcome, None)
+    async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
+        outcome = await self._write(lease, writing, write, following)
+        return await tell(self._jobs, lease, writing, outcome, following)
 
     @at_the_border(_COMMIT)
     async def _write(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Outcome:
@@ -179,13 +180,3 @@ class MongoApartPageStore:
         if shard["fence"] > lease.fence:
             raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is older than what the store has seen")
         return shard
-
-
-async def _remembered(database: MongoDatabase, question: str) -> Remembered | None:
-    found = await database.database.answers.find_one({"_id": question})
-    if not found:
-        return None
-    answer = recall(found["answer"], from_us(found["requested_at"]))
-    same = {"_id": {"$in": answer.external_ids}, "live": True, "requested_at": {"$lte": found["requested_at"]}}
-    count = await database.database.places.count_documents(same, hint="_id_")
-    return answer if count == len(set(answer.external_ids)) else None

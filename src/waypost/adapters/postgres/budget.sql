@@ -3,9 +3,9 @@ insert into budget_records (name)
 select unnest($1::text[])
 on conflict do nothing;
 
--- lock: the records in order, and the time once all of them are ours; a process that stops now is soon thrown out
+-- lock: the records in order, and the time once all of them are ours; a process that stops now is thrown out at once
 with locked as materialized (
-  select name, record, set_config('idle_in_transaction_session_timeout', '2s', true)
+  select name, record, set_config('idle_in_transaction_session_timeout', '500ms', true)
   from budget_records
   where name = any($1::text[])
   order by name desc

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
 from typing import Any, Self, TypeVar
 
 import asyncpg
@@ -114,6 +115,13 @@ class PostgresDatabase:
                 raise
 
 
+class PostgresStore:
+    """What every store in this database begins with."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+
 async def run_once(url: str, work: Callable[[Any], Awaitable[Result]]) -> Result:
     """Runs `work` on a connection of its own, whatever the schema: for callers that inspect or change it."""
     database = PostgresDatabase(url, pool_size=1)
@@ -121,6 +129,11 @@ async def run_once(url: str, work: Callable[[Any], Awaitable[Result]]) -> Result
         return await database.run(work)
     finally:
         await database.close()
+
+
+async def server_time(connection: Any) -> datetime:
+    now: datetime = await connection.fetchval("select clock_timestamp()")
+    return now
 
 
 @contextmanager

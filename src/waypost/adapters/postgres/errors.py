@@ -34,6 +34,15 @@ _KINDS: tuple[tuple[type[Exception], type[WaypostError]], ...] = (
     (OSError, StoreAway),
 )
 
+# Values that are never taken: of the wrong kind, out of range, too long for an index, or against a rule of the schema.
+# What the driver itself refuses, before it sends anything, is a ValueError.
+REFUSALS = (
+    asyncpg.DataError,
+    asyncpg.IntegrityConstraintViolationError,
+    asyncpg.ProgramLimitExceededError,
+    ValueError,
+)
+
 # The server said goodbye between two statements, and the driver has not seen the end of the connection yet; or it has,
 # while the connection was on its way back to the pool.
 _LOST = ("cannot switch to state", "called on a free connection holder")
@@ -49,6 +58,11 @@ def translated(name: str) -> Iterator[None]:
         if kind is None:
             raise
         raise kind(f"the database {name}: {_message(error)}", next_step=_next_step(kind, name)) from error
+
+
+def why_refused(error: Exception) -> str:
+    """What the server says about a value, without its details; the driver would quote the value itself."""
+    return str(error.args[0]) if isinstance(error, asyncpg.PostgresError) else type(error).__name__
 
 
 def _kind(error: Exception) -> type[WaypostError] | None:
@@ -72,7 +86,7 @@ def _next_step(kind: type[WaypostError], name: str) -> str | None:
     if kind is StoreAway:
         return f"see whether PostgreSQL runs at {name}, and whether WAYPOST_STORE or WAYPOST_ANALYTICS names it rightly"
     if kind is StoreRefused:
-        return "check user, password and database in WAYPOST_STORE"
+        return "check user, password and database in the URL: waypost config show"
     if kind is StoreFull:
         return f"free some space or memory on the server of {name}"
     return None

@@ -1,15 +1,12 @@
 """Facts on PostgreSQL."""
 
-from waypost.adapters.postgres.database import PostgresDatabase
+from waypost.adapters.postgres.database import PostgresStore
 from waypost.adapters.queries import load_queries
 
 SQL = load_queries(__package__, "facts.sql")
 
 
-class PostgresFacts:
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
-
+class PostgresFacts(PostgresStore):
     async def get(self, name: str) -> str | None:
         rows = await self._database.fetch(SQL["get"], name)
         return rows[0]["value"] if rows else None

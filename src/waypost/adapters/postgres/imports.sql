@@ -57,5 +57,28 @@ forgotten as (
 )
 select count(*) as forgotten from forgotten;
 
+-- passes_after: the next few, and which of them nobody has gone on with for long
+select shard, seen_at < now() - make_interval(secs => $2) as old from passes where shard > $1 order by shard limit $3;
+
+-- old_pass: unless somebody goes on with it
+select state from passes where shard = $1 and seen_at < now() - make_interval(secs => $2) for update skip locked;
+
+-- forget_marks: some of a pass
+with some_of_it as materialized (select external_id from marks where pass = $1 order by external_id limit $2),
+forgotten as (
+  delete from marks where pass = $1 and external_id = any(array(select external_id from some_of_it)) returning 1
+)
+select count(*) from forgotten;
+
+-- forget_candidates: some of a shard
+with some_of_it as materialized (select external_id from candidates where shard = $1 order by external_id limit $2),
+forgotten as (
+  delete from candidates where shard = $1 and external_id = any(array(select external_id from some_of_it)) returning 1
+)
+select count(*) from forgotten;
+
+-- forget_pass: it has nothing left
+with forgotten as (delete from passes where shard = $1 returning 1) select count(*) from forgotten;
+
 -- finish: it has ended
 update imports set status = $2, finished_at = now() where id = $1;

@@ -210,12 +210,23 @@ class PostgresJobStore:
         [row] = await self._database.fetch(SQL["redo"], list(shards), timeout=_BULK_SECONDS)
         return int(row["redone"])
 
-    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+    async def prune(
+        self,
+        *,
+        older_than: float,
+        statuses: Collection[Status] = ("done", "cancelled"),
+        prefix: str = "",
+        limit: int | None = None,
+    ) -> int:
         pruned = 0
         for status in statuses:
-            while bite := (await self._database.fetch(SQL["prune"], older_than, status, _BITE))[0]["pruned"]:
+            while bite := await self._prune(older_than, status, prefix, _room(pruned, limit)):
                 pruned += bite
         return pruned
+
+    async def _prune(self, older_than: float, status: Status, prefix: str, most: int) -> int:
+        [row] = await self._database.fetch(SQL["prune"], older_than, status, most, prefix)
+        return int(row["pruned"])
 
     async def get(self, shard_or_id: str) -> Job | None:
         rows = await self._database.fetch(SQL["get"], _id_or_none(shard_or_id), shard_or_id)
@@ -294,3 +305,7 @@ def _to_job(row: Any) -> Job:
     # By name: a newer release may have added columns.
     known = {name: row[name] for name in Job.__struct_fields__}
     return Job(**{**known, "id": str(row["id"]), "counters": _counters.decode(row["counters"])})
+
+
+def _room(pruned: int, limit: int | None) -> int:
+    return _BITE if limit is None else min(_BITE, limit - pruned)

@@ -276,7 +276,8 @@ select count(*) as redone, case when count(*) > 0 then pg_notify('waypost_jobs',
 
 -- prune: some of the jobs that ended like this long ago
 with old as materialized (
-  select id from jobs where status = $2 and finished_at < now() - make_interval(secs => $1)
+  select id from jobs
+  where status = $2 and finished_at < now() - make_interval(secs => $1) and starts_with(shard, $4)
   order by finished_at limit $3 for update skip locked
 ),
 pruned as (

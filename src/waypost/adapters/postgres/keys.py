@@ -7,17 +7,14 @@ from typing import Any
 import msgspec
 
 from waypost.access.keys import Key, Scope
-from waypost.adapters.postgres.database import PostgresDatabase
+from waypost.adapters.postgres.database import PostgresStore
 from waypost.adapters.queries import load_queries
 
 SQL = load_queries(__package__, "keys.sql")
 _scopes = msgspec.json.Decoder(tuple[Scope, ...])
 
 
-class PostgresKeyStore:
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
-
+class PostgresKeyStore(PostgresStore):
     async def add(self, key: Key) -> None:
         scopes = msgspec.json.encode(key.scopes).decode()
         await self._database.fetch(SQL["add"], key.id, key.name, scopes, key.digest, key.created_at, key.revoked_at)
@@ -34,11 +31,5 @@ class PostgresKeyStore:
 
 
 def _to_key(row: Any) -> Key:
-    return Key(
-        id=row["id"],
-        name=row["name"],
-        scopes=_scopes.decode(row["scopes"]),
-        digest=row["digest"],
-        created_at=row["created_at"],
-        revoked_at=row["revoked_at"],
-    )
+    known = {name: row[name] for name in Key.__struct_fields__}
+    return Key(**{**known, "scopes": _scopes.decode(row["scopes"])})

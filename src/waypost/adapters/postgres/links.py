@@ -23,7 +23,7 @@ from waypost.adapters.link_rows import (
     nearer,
     to_link,
 )
-from waypost.adapters.postgres.database import PostgresDatabase
+from waypost.adapters.postgres.database import PostgresStore
 from waypost.adapters.queries import load_queries
 from waypost.sharing.links.events import LINK_CREATED
 from waypost.sharing.links.history import read_back
@@ -50,10 +50,7 @@ _ADD = SQL["add"].format(
 _EDIT = SQL["edit"].format(edited=", ".join(f"{name} = ${number}" for number, name in enumerate(EDITED, 2)))
 
 
-class PostgresLinkStore:
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
-
+class PostgresLinkStore(PostgresStore):
     async def add(self, link: Link, by: str) -> None:
         if await self._database.fetch(_ADD, *_to_add([link], by)):
             return

@@ -5,17 +5,14 @@ from uuid import UUID
 
 import msgspec
 
-from waypost.adapters.postgres.database import PostgresDatabase
+from waypost.adapters.postgres.database import PostgresStore
 from waypost.adapters.queries import load_queries
 from waypost.scaling.events.event import Event
 
 SQL = load_queries(__package__, "outbox.sql")
 
 
-class PostgresOutbox:
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
-
+class PostgresOutbox(PostgresStore):
     async def waiting(self, limit: int) -> Sequence[Event]:
         rows = await self._database.fetch(SQL["waiting"], limit)
         return [

@@ -3,8 +3,6 @@
 from typing import Any, assert_never
 from uuid import UUID
 
-import msgspec
-
 from waypost.adapters.queries import load_queries
 from waypost.importing.pages import Writing
 from waypost.importing.passes import (
@@ -27,8 +25,6 @@ from waypost.importing.refusals import MassDelete, Others, import_of, mass_delet
 
 _SQL = load_queries(__package__, "pages.sql")
 
-_Versions = list[tuple[str, int]]
-
 
 class PostgresPageEnding:
     def __init__(self, tx: Any, shard: str, writing: Writing) -> None:
@@ -36,7 +32,7 @@ class PostgresPageEnding:
         self._shard = shard
         self._writing = writing
         self._area = shard, writing.extent.source, writing.extent.area
-        self.removed: _Versions = []
+        self.removed: list[tuple[str, int]] = []
         self.refused: MassDelete | None = None
 
     async def go_on(self, state: Pass) -> Pass:
@@ -51,9 +47,7 @@ class PostgresPageEnding:
     async def gather(self, gap: Gap, seen: list[str]) -> Gap | None:
         """Makes candidates of places that we hold in the gap and a page lacks; returns what is left of the gap."""
         did = await self._look_through("gather", gap, self._writing.room, seen)
-        if did.rows < self._writing.room:
-            return None
-        return msgspec.structs.replace(gap, number=did.number, external_id=did.external_id)
+        return gap.left_by(did, self._writing.room)
 
     async def _do(self, step: Step) -> Did:
         match step:

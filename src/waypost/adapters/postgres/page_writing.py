@@ -8,8 +8,17 @@ from uuid import UUID
 import msgspec
 from asyncpg.pgproto import pgproto
 
-from waypost.adapters.page_rows import PageRows, PlaceRow, RejectRow, SettledRows, moved_by, remembered, versioned
-from waypost.adapters.pass_outcomes import Outcome, decode_pass, encode_pass, finished, refused
+from waypost.adapters.page_rows import (
+    PageRows,
+    PlaceRow,
+    RejectRow,
+    SettledRows,
+    Versions,
+    changes_of,
+    moved_by,
+    remembered,
+)
+from waypost.adapters.pass_outcomes import Outcome, concluded, decode_pass, encode_pass
 from waypost.adapters.postgres import jobs
 from waypost.adapters.postgres.page_ending import PostgresPageEnding
 from waypost.adapters.queries import load_queries
@@ -22,8 +31,6 @@ from waypost.places.events import PlacesChanged, places_changed
 from waypost.scaling.jobs.job import Lease
 
 SQL = load_queries(__package__, "pages.sql")
-
-_Versions = list[tuple[str, int]]
 
 
 class PostgresPageWriting:
@@ -50,11 +57,7 @@ class PostgresPageWriting:
         if settled.rejects:
             await self._tx.execute(SQL["reject"], self._shard, *_reject_columns(settled.rejects))
         await self._remember(page, settled)
-        state = state.counting(
-            records=settled.accepted + settled.rejected,
-            rejected=settled.rejected,
-            kept=settled.accepted - len(added),
-        )
+        state = settled.noted_in(state, len(added))
         error = None
         if page.last or self._writing.parts:
             error = too_many_rejected(self._shard, self._writing, state)
@@ -72,23 +75,16 @@ class PostgresPageWriting:
         return decode_pass(rows[0]["state"] if rows else None, self._lease)
 
     async def _keep(self, counted: Counter[str], state: Pass, error: TerminalError | None) -> Outcome:
-        error = error or self._ending.refused
-        outcome = refused(counted, state, error) if error else finished(counted, state)
+        outcome = concluded(counted, state, error or self._ending.refused)
         if outcome.is_over:
             await self._tx.execute(SQL["forget_pass"], self._shard)
         else:
             await self._tx.execute(SQL["keep_pass"], self._shard, encode_pass(outcome.state))
         return outcome
 
-    async def _tell(self, added: _Versions, changed: _Versions) -> PlacesChanged:
+    async def _tell(self, added: Versions, changed: Versions) -> PlacesChanged:
         """Writes one event for all that the commit changes."""
-        changes = PlacesChanged(
-            self._writing.extent.source,
-            self._shard,
-            versioned(added),
-            versioned(changed),
-            versioned(sorted(self._ending.removed)),
-        )
+        changes = changes_of(self._shard, self._writing, added, changed, self._ending.removed)
         if not changes.is_empty:
             event = places_changed(changes, datetime.now(UTC))
             await self._tx.execute(
@@ -127,7 +123,7 @@ class PostgresPageWriting:
         if row["contended"]:
             await self._tx.execute(SQL["touch"], ids, self._writing.requested_at)
 
-    async def _put(self, rows: list[PlaceRow]) -> tuple[_Versions, _Versions]:
+    async def _put(self, rows: list[PlaceRow]) -> tuple[Versions, Versions]:
         """Writes what is new and what has changed; returns which was which, with its version."""
         extent, requested_at = self._writing.extent, self._writing.requested_at
         columns = _place_columns(rows)

@@ -9,7 +9,7 @@ from waypost.adapters.apart import ShardEnd, tell, what_is_left
 from waypost.adapters.page_rows import PageRows, recall
 from waypost.adapters.pass_outcomes import Outcome
 from waypost.adapters.postgres import jobs
-from waypost.adapters.postgres.database import PostgresDatabase
+from waypost.adapters.postgres.database import PostgresDatabase, PostgresStore
 from waypost.adapters.postgres.page_writing import SQL, PostgresPageWriting
 from waypost.importing.pages import Committed, Writing
 from waypost.importing.source import Page, Remembered
@@ -19,20 +19,20 @@ from waypost.scaling.jobs.store import JobStore
 _Write = Callable[[PostgresPageWriting], Awaitable[Outcome]]
 
 
-class PostgresPageStore:
+class PostgresPageStore(PostgresStore):
     """Pages beside their jobs: one transaction that begins with the fenced write to the job."""
 
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
-
     async def now(self) -> datetime:
-        return await _now(self._database)
+        [row] = await self._database.fetch(SQL["now"])
+        now: datetime = row["now"]
+        return now
 
     async def begin(self, lease: Lease) -> Lease | None:
         return lease
 
     async def remembered(self, question: str) -> Remembered | None:
-        return await _remembered(self._database, question)
+        rows = await self._database.fetch(SQL["answer"], question)
+        return recall(rows[0]["answer"], rows[0]["requested_at"]) if rows else None
 
     async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002 - see the port
         return {}
@@ -61,15 +61,12 @@ class PostgresPageStore:
         return outcome.committed(ended=outcome.is_over)
 
 
-class PostgresApartPageStore:
+class PostgresApartPageStore(PostgresPageStore):
     """Pages whose jobs are kept in another store. The shard's row here holds fence and cursor and is the authority."""
 
     def __init__(self, database: PostgresDatabase, job_store: JobStore) -> None:
-        self._database = database
+        super().__init__(database)
         self._jobs = job_store
-
-    async def now(self) -> datetime:
-        return await _now(self._database)
 
     async def highest_fence(self) -> int:
         [row] = await self._database.fetch(SQL["highest_fence"])
@@ -84,9 +81,6 @@ class PostgresApartPageStore:
             await self._jobs.split(lease, rows[0]["parts"], counted={})
         return None if rows[0]["done"] else msgspec.structs.replace(lease, cursor=rows[0]["cursor"])
 
-    async def remembered(self, question: str) -> Remembered | None:
-        return await _remembered(self._database, question)
-
     async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:
         left = await what_is_left(shards, self._ends)
         if left:
@@ -97,13 +91,6 @@ class PostgresApartPageStore:
         rows = await self._database.fetch(SQL["ends"], list(shards))
         return {row["shard"]: ShardEnd(row["done"], row["parts"] or ()) for row in rows}
 
-    async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
-        rows = PageRows(page, writing)
-        return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
-
-    async def go_on(self, lease: Lease, writing: Writing) -> Committed:
-        return await self._commit(lease, writing, PostgresPageWriting.go_on, None)
-
     async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
         async with self._database.transaction() as tx:
             if not await tx.fetch(SQL["hold_shard"], lease.shard, lease.fence):
@@ -113,17 +100,6 @@ class PostgresApartPageStore:
             at = outcome.cursor(following), outcome.is_over, list(parts) or None
             await tx.execute(SQL["move_shard"], lease.shard, *at)
         return await tell(self._jobs, lease, writing, outcome, following)
-
-
-async def _remembered(database: PostgresDatabase, question: str) -> Remembered | None:
-    rows = await database.fetch(SQL["answer"], question)
-    return recall(rows[0]["answer"], rows[0]["requested_at"]) if rows else None
-
-
-async def _now(database: PostgresDatabase) -> datetime:
-    [row] = await database.fetch(SQL["now"])
-    now: datetime = row["now"]
-    return now
 
 
 def _outdated(lease: Lease) -> LeaseLost:

@@ -1,16 +1,13 @@
 """Phrase spaces on PostgreSQL."""
 
-from waypost.adapters.postgres.database import PostgresDatabase
+from waypost.adapters.postgres.database import PostgresStore
 from waypost.adapters.queries import load_queries
 from waypost.sharing.phrases.store import SpaceRecord
 
 SQL = load_queries(__package__, "phrase_spaces.sql")
 
 
-class PostgresSpaceStore:
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
-
+class PostgresSpaceStore(PostgresStore):
     async def open_space(self, language: str, theme: str | None, vocabulary: str, key: bytes) -> SpaceRecord:
         wanted = (language, theme or "", vocabulary)
         found = await self._database.fetch(SQL["space"], *wanted)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from waypost.adapters.id_parts import id_parts
-from waypost.adapters.postgres.database import PostgresDatabase
+from waypost.adapters.postgres.database import PostgresStore
 from waypost.adapters.queries import load_queries
 from waypost.places.place import Place
 from waypost.places.store import Kept, Part
@@ -19,10 +19,7 @@ _COUNT_SECONDS = 120.0
 _place = msgspec.json.Decoder(Place)
 
 
-class PostgresPlaceStore:
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
-
+class PostgresPlaceStore(PostgresStore):
     async def get(self, place_id: uuid.UUID) -> Place | None:
         rows = await self._database.fetch(SQL["get"], place_id)
         return _place.decode(rows[0]["place"]) if rows else None

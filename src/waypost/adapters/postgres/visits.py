@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from waypost.adapters.postgres.database import PostgresDatabase
+from waypost.adapters.postgres.database import PostgresStore
+from waypost.adapters.postgres.errors import REFUSALS, why_refused
 from waypost.adapters.queries import load_queries
 from waypost.adapters.visit_rows import (
     COLUMN_OF,
@@ -37,7 +38,7 @@ from waypost.sharing.visits.spans import (
     to_us,
     windows,
 )
-from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, Step
+from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, Step, VisitsRefused
 from waypost.sharing.visits.tally import VisitTally, read_agents, totals
 from waypost.sharing.visits.visit import Visit
 
@@ -48,21 +49,21 @@ _START, _END = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC
 _PATIENCE = 600.0
 
 
-class PostgresVisitStore:
-    def __init__(self, database: PostgresDatabase) -> None:
-        self._database = database
-
+class PostgresVisitStore(PostgresStore):
     async def append(self, visits: Sequence[Visit]) -> int:
         # In a thread: a visitor who follows a link now should not wait until the agents of earlier ones are read.
         events = await asyncio.to_thread(read_agents, visits)
         if not events:
             return 0
         columns = _storable(list(map(row_of, events)))
-        async with self._database.transaction() as tx:
-            await _hold(tx, {event.visit.link_id for event in events})
-            added = set(await tx.fetchval(SQL["add"], *columns))
-            tally = await asyncio.to_thread(VisitTally, [event for event in events if event.visit.id in added])
-            await _count(tx, tally)
+        try:
+            async with self._database.transaction() as tx:
+                await _hold(tx, {event.visit.link_id for event in events})
+                added = set(await tx.fetchval(SQL["add"], *columns))
+                tally = await asyncio.to_thread(VisitTally, [event for event in events if event.visit.id in added])
+                await _count(tx, tally)
+        except REFUSALS as error:
+            raise VisitsRefused(f"PostgreSQL refuses it: {why_refused(error)}") from error
         return len(added)
 
     async def count(self, link_ids: Sequence[str]) -> Mapping[str, int]:

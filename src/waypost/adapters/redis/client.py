@@ -5,12 +5,14 @@ what is published.
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 from redis.asyncio import RedisCluster
 from redis.exceptions import ConnectionError as ConnectionLost
 from redis.exceptions import NoPermissionError, NoScriptError, RedisClusterException, ResponseError
 
+from waypost.adapters.errors import StoreRefused
 from waypost.adapters.redis.errors import DRIVER_ERRORS, translate
 from waypost.adapters.redis.listening import Listener
 from waypost.adapters.redis.quick import OwnConnection, ToTheRightNode
@@ -19,6 +21,7 @@ from waypost.adapters.redis.servers import CONNECTIONS, Servers, servers_at
 from waypost.kernel.errors import AskedWrongly
 
 _QUICK_SECONDS = 3.0
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = make_script("time", "return redis.call('TIME')")
 
 Argument = str | bytes | int
@@ -94,6 +97,24 @@ class RedisClient:
         """The store's clock: that of the server with this key."""
         seconds, micros = await self.run(_TIME, key)
         return int(seconds) * 1_000_000 + int(micros)
+
+    async def server_time(self) -> datetime:
+        return _EPOCH + timedelta(microseconds=await self.now_us("{waypost}:clock"))
+
+    async def eviction_policies(self) -> tuple[str, ...] | None:
+        """What each server does when its memory is full; None when we may not ask.
+
+        Asked of INFO and not of CONFIG, which many who rent a Redis may not use.
+        """
+        try:
+            with self._translated():
+                if isinstance(self._redis, RedisCluster):
+                    told = list((await self._redis.info("memory", target_nodes=RedisCluster.PRIMARIES)).values())
+                else:
+                    told = [await self._redis.info("memory")]
+        except StoreRefused:
+            return None
+        return tuple(sorted({str(each.get("maxmemory_policy")) for each in told}))
 
     async def run(self, script: Script, key: str, *arguments: Argument) -> Any:
         """Runs a script on one key and those derived from it: one call, even on a server that never saw the script.

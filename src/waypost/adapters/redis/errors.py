@@ -91,9 +91,9 @@ def _next_step(kind: type[WaypostError], error: Exception) -> str | None:
     if isinstance(error, MasterNotFoundError):
         return "see that the sentinels run and know a master of the name that follows them in the URL"
     if kind is StoreAway:
-        return "see that Redis runs and can be reached from here, and that WAYPOST_REDIS names it"
+        return "see that Redis runs and can be reached from here, and that WAYPOST_REDIS or WAYPOST_JOBS names it"
     if kind is StoreRefused:
-        return "check the name and password in WAYPOST_REDIS, and that user's rights (ACL)"
+        return "check the name and password in WAYPOST_REDIS or WAYPOST_JOBS, and that user's rights (ACL)"
     if kind is StoreFull:
         return "give Redis more memory or disk (maxmemory, maxmemory-policy noeviction), or prune what is done"
     return None

@@ -1,15 +1,15 @@
 """Jobs as the scripts take and return them."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import cast
 
 import msgspec
 
+from waypost.kernel.clock import from_us
 from waypost.kernel.ids import new_id
 from waypost.scaling.jobs.job import Job, NewJob, Status
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COUNTER = "counter:"
 
 
@@ -52,16 +52,16 @@ def to_job(job_id: str, record: Sequence[str]) -> Job:
         attempts_total=int(fields["attempts_total"]),
         failures=int(fields["failures"]),
         priority=int(fields["priority"]),
-        not_before=_EPOCH + timedelta(microseconds=int(fields["not_before"])),
+        not_before=from_us(int(fields["not_before"])),
         cursor=fields.get("cursor"),
         counters=counters(fields),
         last_error_code=fields.get("error_code"),
         last_error_message=fields.get("error_message"),
         last_error_at=_moment(fields.get("error_at")),
-        created_at=_EPOCH + timedelta(microseconds=int(fields["created_at"])),
+        created_at=from_us(int(fields["created_at"])),
         finished_at=_moment(fields.get("finished_at")),
     )
 
 
 def _moment(value: str | None) -> datetime | None:
-    return None if not value else _EPOCH + timedelta(microseconds=int(value))
+    return from_us(int(value)) if value else None

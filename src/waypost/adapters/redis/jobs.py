@@ -116,14 +116,23 @@ class RedisJobStore:
         found = [await self._run("find", json(chunk)) for chunk in _chunks(list(shards))]
         return sum([await self._run("revive", json(ids), status) for ids in found])
 
-    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+    async def prune(
+        self,
+        *,
+        older_than: float,
+        statuses: Collection[Status] = ("done", "cancelled"),
+        prefix: str = "",
+        limit: int | None = None,
+    ) -> int:
         before = await self._client.now_us(self._root) - microseconds(older_than)
         pruned = 0
         for status in statuses:
-            found = _CHUNK
-            while found == _CHUNK:
-                found = await self._run("prune", status, before, _CHUNK)
-                pruned += found
+            # Those that stay are passed over; when others prune too, some may be missed until the next time.
+            passed, found, most = 0, 0, 0
+            while found == most and (most := _CHUNK if limit is None else min(_CHUNK, limit - pruned)):
+                found, gone = await self._run("prune", status, before, most, prefix, passed)
+                pruned += gone
+                passed += found - gone
         return pruned
 
     async def get(self, shard_or_id: str) -> Job | None:

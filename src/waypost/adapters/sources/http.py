@@ -26,15 +26,13 @@ from waypost.telemetry.metrics import PROVIDER_REQUESTS
 # At its finer levels it logs every header of an answer, and a provider may send our key back in one.
 logging.getLogger("httpcore").setLevel(logging.WARNING)
 
-_PORTS = {"http": 80, "https": 443}
+PORTS = {"http": 80, "https": 443}
 _LONGEST_LINK = 8192
 _LONGEST_ETAG = 200
 
 
 class ProviderRejected(TerminalError):
     """The provider says that the request itself is wrong; sending it again would not help."""
-
-    slug = "provider-rejected"
 
 
 class ProviderAnswer(msgspec.Struct, frozen=True):
@@ -118,7 +116,7 @@ class ProviderClient:
         """Where a link in an answer leads. Raises OutsideScope unless it is the provider's own: our key goes along."""
         try:
             target = urlsplit(urljoin(f"{self._split.scheme}://{self._split.netloc}{answer.address}", link.strip()))
-            is_ours = "@" not in target.netloc and _origin(target) == _origin(self._split)
+            is_ours = "@" not in target.netloc and origin_of(target) == origin_of(self._split)
         except ValueError:
             raise OutsideScope("the provider's next page has something that is not an address") from None
         if not is_ours:
@@ -219,8 +217,8 @@ def user_agent() -> str:
     return f"waypost/{__version__}" + (f" (+{pages[0]})" if pages else "")
 
 
-def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
-    return url.scheme, url.hostname, url.port or _PORTS.get(url.scheme)
+def origin_of(url: SplitResult) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.hostname, url.port or PORTS.get(url.scheme)
 
 
 def _told(pause: float | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from waypost.importing.cuts import IdRange
 from waypost.importing.source import OutsideScope
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 
 _DIGITS = 18
 

@@ -20,12 +20,15 @@ _SECONDS = re.compile(r"0|\d{9,16}(\.\d+)?", re.ASCII)
 _MILLISECONDS = 1e11
 
 
+def filled(text: str | None) -> str | None:
+    """Empty strings stand for nothing as often as nulls do."""
+    return (text or "").strip() or None
+
+
 def text_of(found: Any, name: str) -> str | None:
-    """Empty strings stand for nothing as often as nulls do. A number is a text too, and 7.0 is written 7."""
-    if isinstance(found, str):
-        return found.strip() or None
-    if found is None:
-        return None
+    """A number is a text too, and 7.0 is written 7."""
+    if found is None or isinstance(found, str):
+        return filled(found)
     if isinstance(found, float) and found.is_integer():
         found = int(found)
     if isinstance(found, bool) or not isinstance(found, int | float | Decimal):

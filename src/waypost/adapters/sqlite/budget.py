@@ -4,16 +4,13 @@ import sqlite3
 from collections.abc import Sequence
 
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase, now_us
-from waypost.scaling.ratelimit.records import Change, Result
+from waypost.adapters.sqlite.database import SqliteStore, now_us
+from waypost.scaling.ratelimit.record_budget_store import Change, Result
 
 _SQL = load_queries(__package__, "budget.sql")
 
 
-class SqliteBudgetRecords:
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
+class SqliteBudgetRecords(SqliteStore):
     async def change(self, names: Sequence[str], change: Change[Result]) -> Result:
         def work(tx: sqlite3.Connection) -> Result:
             texts, result = change(_read(tx, names), now_us())

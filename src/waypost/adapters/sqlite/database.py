@@ -6,18 +6,18 @@ import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Self, TypeVar
 
 from waypost.adapters.sqlite.errors import StoreNotWritable, primary_code, translate
 from waypost.adapters.sqlite.migrations import migrate
+from waypost.kernel.clock import from_us
 
 Result = TypeVar("Result")
 Work = Callable[[sqlite3.Connection], Result]
 
 _BUSY_SECONDS = 10.0
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SqliteDatabase:
@@ -78,6 +78,13 @@ class SqliteDatabase:
     def close(self) -> None:
         self._writer.close()
         self._reader.close()
+
+
+class SqliteStore:
+    """What every store in this database begins with."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
 
 
 class _Lane:
@@ -147,14 +154,6 @@ def now_us() -> int:
 
 def seconds(value: float) -> int:
     return round(value * 1_000_000)
-
-
-def to_us(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def from_us(value: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=value)
 
 
 def from_us_or_none(value: int | None) -> datetime | None:

@@ -10,13 +10,13 @@ from waypost.kernel.errors import TerminalError, WaypostError
 class StoreBroken(TerminalError):
     """The database file is damaged, or is not a database."""
 
-    slug = "store-broken"
+    told_outside = "the store is damaged"
 
 
 class StoreNotWritable(TerminalError):
     """The database cannot be opened or written where it is."""
 
-    slug = "store-not-writable"
+    told_outside = "the store cannot be written"
 
 
 _KINDS: dict[int, type[WaypostError]] = {

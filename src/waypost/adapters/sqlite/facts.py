@@ -1,12 +1,9 @@
 """Facts on SQLite."""
 
-from waypost.adapters.sqlite.database import SqliteDatabase
+from waypost.adapters.sqlite.database import SqliteStore
 
 
-class SqliteFacts:
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
+class SqliteFacts(SqliteStore):
     async def get(self, name: str) -> str | None:
         row = await self._database.read(
             lambda c: c.execute("select value from facts where name = ?", (name,)).fetchone()

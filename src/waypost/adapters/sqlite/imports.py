@@ -5,18 +5,17 @@ from collections.abc import Sequence
 
 import msgspec
 
+from waypost.adapters.pass_outcomes import marks_of
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, now_us, seconds, to_us
+from waypost.adapters.sqlite.database import SqliteStore, from_us_or_none, now_us, seconds
 from waypost.importing.imports import Import, ImportStatus, Rejected, SomeShards
 from waypost.importing.source import Scope
+from waypost.kernel.clock import from_us, to_us
 
 SQL = load_queries(__package__, "imports.sql")
 
 
-class SqliteImportStore:
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
+class SqliteImportStore(SqliteStore):
     async def start(self, started: Import) -> None:
         row = {
             "id": started.id,
@@ -54,14 +53,35 @@ class SqliteImportStore:
         return await self._forget("forget_removals", older_than, limit=limit)
 
     async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
-        asked = {"after": shard, "before": now_us() - seconds(older_than), "limit": limit}
-        rows = await self._database.read(lambda c: c.execute(SQL["shards_after"], asked).fetchall())
-        return SomeShards(
-            [row["shard"] for row in rows if row["old"]], rows[-1]["shard"] if rows[limit - 1 :] else None
-        )
+        return await self._after("shards_after", shard, older_than, limit)
 
     async def forget_shards(self, shards: Sequence[str], *, older_than: float) -> int:
         return await self._forget("forget_shards", older_than, shards=msgspec.json.encode(shards).decode())
+
+    async def passes_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
+        return await self._after("passes_after", shard, older_than, limit)
+
+    async def forget_pass(self, shard: str, *, older_than: float, limit: int) -> int:
+        asked = {"shard": shard, "before": now_us() - seconds(older_than), "limit": limit}
+
+        def work(tx: sqlite3.Connection) -> int:
+            row = tx.execute(SQL["old_pass"], asked).fetchone()
+            if row is None:
+                return 0
+            for name in marks_of(row["state"]):
+                if marks := tx.execute(SQL["forget_marks"], {"pass": name, "limit": limit}).rowcount:
+                    return marks
+            candidates = tx.execute(SQL["forget_candidates"], asked).rowcount
+            return candidates or tx.execute(SQL["forget_pass"], asked).rowcount
+
+        return await self._database.write(work)
+
+    async def _after(self, statement: str, shard: str, older_than: float, limit: int) -> SomeShards:
+        asked = {"after": shard, "before": now_us() - seconds(older_than), "limit": limit}
+        rows = await self._database.read(lambda c: c.execute(SQL[statement], asked).fetchall())
+        return SomeShards(
+            [row["shard"] for row in rows if row["old"]], rows[-1]["shard"] if rows[limit - 1 :] else None
+        )
 
     async def _forget(self, statement: str, older_than: float, **chosen: object) -> int:
         asked = {"before": now_us() - seconds(older_than), **chosen}

@@ -32,5 +32,21 @@ delete from shards
 where shard in (select value from json_each(:shards)) and seen_at < :before
   and fence < (select max(fence) from shards);
 
+-- passes_after: the next few, and which of them nobody has gone on with for long
+select shard, seen_at < :before as old from passes where shard > :after order by shard limit :limit;
+
+-- old_pass: unless somebody goes on with it
+select state from passes where shard = :shard and seen_at < :before;
+
+-- forget_marks: some of a pass
+delete from marks where pass = :pass and external_id in (select external_id from marks where pass = :pass limit :limit);
+
+-- forget_candidates: some of a shard
+delete from candidates
+where shard = :shard and external_id in (select external_id from candidates where shard = :shard limit :limit);
+
+-- forget_pass: it has nothing left
+delete from passes where shard = :shard;
+
 -- finish: it has ended
 update imports set status = :status, finished_at = :now where id = :id;

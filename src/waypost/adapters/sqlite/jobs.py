@@ -5,12 +5,14 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
+from typing import get_args
 
 import msgspec
 
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, now_us, seconds
+from waypost.adapters.sqlite.database import SqliteStore, from_us_or_none, now_us, seconds
 from waypost.kernel.ids import new_id
 from waypost.scaling.jobs.job import Done, Failure, Job, Lease, LeaseLost, NewJob, Renewed, Status, Tally
 from waypost.scaling.jobs.store import Capabilities
@@ -20,13 +22,11 @@ SQL = load_queries(__package__, "jobs.sql")
 _BITE = 500
 
 _POLL_SECONDS = 0.25
+_TIMES = [each.name for each in msgspec.structs.fields(Job) if datetime in {each.type, *get_args(each.type)}]
 _counters = msgspec.json.Decoder(dict[str, int])
 
 
-class SqliteJobStore:
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
+class SqliteJobStore(SqliteStore):
     capabilities = Capabilities(notifies=False, durable=True)
 
     async def enqueue(self, jobs: Sequence[NewJob], *, group: str | None = None) -> int:
@@ -145,11 +145,18 @@ class SqliteJobStore:
         again = {"now": now_us(), "shards": msgspec.json.encode(list(shards)).decode()}
         return await self._database.write(lambda tx: tx.execute(SQL["redo"], again).rowcount)
 
-    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
+    async def prune(
+        self,
+        *,
+        older_than: float,
+        statuses: Collection[Status] = ("done", "cancelled"),
+        prefix: str = "",
+        limit: int | None = None,
+    ) -> int:
         pruned = 0
         for status in statuses:
-            old = {"before": now_us() - seconds(older_than), "status": status, "limit": _BITE}
-            while bite := await self._database.write(partial(_prune, old)):
+            old = {"before": now_us() - seconds(older_than), "status": status, "prefix": prefix}
+            while bite := await self._database.write(partial(_prune, {**old, "limit": _room(pruned, limit)})):
                 pruned += bite
         return pruned
 
@@ -236,26 +243,14 @@ def _lease(tx: sqlite3.Connection, job_id: str, owner: str, until: int, fence: i
 
 
 def _to_job(row: sqlite3.Row) -> Job:
-    return Job(
-        id=row["id"],
-        shard=row["shard"],
-        status=row["status"],
-        lease_owner=row["lease_owner"],
-        lease_until=from_us_or_none(row["lease_until"]),
-        fence=row["fence"],
-        attempts=row["attempts"],
-        attempts_total=row["attempts_total"],
-        failures=row["failures"],
-        priority=row["priority"],
-        not_before=from_us(row["not_before"]),
-        cursor=row["cursor"],
-        counters=_counters.decode(row["counters"]),
-        last_error_code=row["last_error_code"],
-        last_error_message=row["last_error_message"],
-        last_error_at=from_us_or_none(row["last_error_at"]),
-        created_at=from_us(row["created_at"]),
-        finished_at=from_us_or_none(row["finished_at"]),
-    )
+    # By name: a newer release may have added columns.
+    known = {name: row[name] for name in Job.__struct_fields__}
+    times = {name: from_us_or_none(row[name]) for name in _TIMES}
+    return Job(**{**known, **times, "counters": _counters.decode(row["counters"])})
+
+
+def _room(pruned: int, limit: int | None) -> int:
+    return _BITE if limit is None else min(_BITE, limit - pruned)
 
 
 def _prune(old: Mapping[str, object], tx: sqlite3.Connection) -> int:

@@ -106,7 +106,9 @@ where status = 'done' and shard in (select value from json_each(:shards));
 -- prune: some of the jobs that ended like this long ago
 delete from jobs
 where id in (
-  select id from jobs where status = :status and finished_at < :before order by finished_at limit :limit
+  select id from jobs
+  where status = :status and finished_at < :before and substr(shard, 1, length(:prefix)) = :prefix
+  order by finished_at limit :limit
 );
 
 -- get: one job by its id or its shard

@@ -8,16 +8,14 @@ import msgspec
 
 from waypost.access.keys import Key, Scope
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase, from_us, from_us_or_none, to_us
+from waypost.adapters.sqlite.database import SqliteStore, from_us_or_none
+from waypost.kernel.clock import from_us, to_us
 
 _SQL = load_queries(__package__, "keys.sql")
 _scopes = msgspec.json.Decoder(tuple[Scope, ...])
 
 
-class SqliteKeyStore:
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
+class SqliteKeyStore(SqliteStore):
     async def add(self, key: Key) -> None:
         row = msgspec.structs.asdict(key) | {
             "scopes": msgspec.json.encode(key.scopes).decode(),
@@ -39,11 +37,6 @@ class SqliteKeyStore:
 
 
 def _to_key(row: sqlite3.Row) -> Key:
-    return Key(
-        id=row["id"],
-        name=row["name"],
-        scopes=_scopes.decode(row["scopes"]),
-        digest=row["digest"],
-        created_at=from_us(row["created_at"]),
-        revoked_at=from_us_or_none(row["revoked_at"]),
-    )
+    known = {name: row[name] for name in Key.__struct_fields__}
+    times = {"created_at": from_us(row["created_at"]), "revoked_at": from_us_or_none(row["revoked_at"])}
+    return Key(**{**known, **times, "scopes": _scopes.decode(row["scopes"])})

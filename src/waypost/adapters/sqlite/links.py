@@ -24,7 +24,8 @@ from waypost.adapters.link_rows import (
     to_link,
 )
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase, from_us, to_us
+from waypost.adapters.sqlite.database import SqliteStore
+from waypost.kernel.clock import from_us, to_us
 from waypost.sharing.links.history import read_back
 from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken
 from waypost.sharing.links.store import Edit, LinkPage, Position, Wanted
@@ -38,10 +39,7 @@ _MOMENTS = columns_with(datetime)
 _TRUTHS = columns_with(bool)
 
 
-class SqliteLinkStore:
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
+class SqliteLinkStore(SqliteStore):
     async def add(self, link: Link, by: str) -> None:
         [obstacle] = await self.add_many([link], by, atomic=True)
         if obstacle is not None and obstacle.id == link.id:

@@ -5,16 +5,14 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase, from_us, now_us, seconds
+from waypost.adapters.sqlite.database import SqliteStore, now_us, seconds
+from waypost.kernel.clock import from_us
 from waypost.scaling.events.event import Event
 
 SQL = load_queries(__package__, "outbox.sql")
 
 
-class SqliteOutbox:
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
+class SqliteOutbox(SqliteStore):
     async def waiting(self, limit: int) -> Sequence[Event]:
         rows = await self._database.read(lambda c: c.execute(SQL["waiting"], {"limit": limit}).fetchall())
         return [

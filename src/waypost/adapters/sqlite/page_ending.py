@@ -6,7 +6,7 @@ from typing import Any, assert_never
 import msgspec
 
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import now_us, to_us
+from waypost.adapters.sqlite.database import now_us
 from waypost.importing.pages import Writing
 from waypost.importing.passes import (
     Clear,
@@ -25,10 +25,9 @@ from waypost.importing.passes import (
     next_step,
 )
 from waypost.importing.refusals import MassDelete, Others, import_of, mass_delete
+from waypost.kernel.clock import to_us
 
 _SQL = load_queries(__package__, "pages.sql")
-
-_Versions = list[tuple[str, int]]
 
 
 class SqlitePageEnding:
@@ -37,7 +36,7 @@ class SqlitePageEnding:
         self._shard = shard
         self._writing = writing
         self._area = {"shard": shard, "source": writing.extent.source, "area": writing.extent.area, "now": now_us()}
-        self.removed: _Versions = []
+        self.removed: list[tuple[str, int]] = []
         self.refused: MassDelete | None = None
 
     def go_on(self, state: Pass) -> Pass:
@@ -52,9 +51,7 @@ class SqlitePageEnding:
     def gather(self, gap: Gap, seen: list[str]) -> Gap | None:
         """Makes candidates of places that we hold in the gap and a page lacks; returns what is left of the gap."""
         did = self._sweep(gap, frozenset(seen), self._writing.room)
-        if did.rows < self._writing.room:
-            return None
-        return msgspec.structs.replace(gap, number=did.number, external_id=did.external_id)
+        return gap.left_by(did, self._writing.room)
 
     def _do(self, step: Step) -> Did:
         match step:

@@ -6,22 +6,30 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.page_rows import PageRows, PlaceRow, SettledRows, moved_by, remembered, versioned
-from waypost.adapters.pass_outcomes import Outcome, decode_pass, encode_pass, finished, refused
+from waypost.adapters.page_rows import (
+    PageRows,
+    PlaceRow,
+    SettledRows,
+    Versions,
+    changes_of,
+    is_news,
+    moved_by,
+    remembered,
+)
+from waypost.adapters.pass_outcomes import Outcome, concluded, decode_pass, encode_pass
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import from_us, now_us, to_us
+from waypost.adapters.sqlite.database import now_us
 from waypost.adapters.sqlite.page_ending import SqlitePageEnding
 from waypost.importing.pages import OutdatedAnswer, Writing, rivals
 from waypost.importing.passes import Gap, Pass
 from waypost.importing.refusals import too_many_rejected
 from waypost.importing.source import Page
+from waypost.kernel.clock import from_us, to_us
 from waypost.kernel.errors import TerminalError
 from waypost.places.events import PlacesChanged, places_changed
 from waypost.scaling.jobs.job import Lease
 
 _SQL = load_queries(__package__, "pages.sql")
-
-_Versions = list[tuple[str, int]]
 
 
 class SqlitePageWriting:
@@ -56,11 +64,7 @@ class SqlitePageWriting:
             _SQL["reject"], [{"shard": self._shard, "now": self._now, **row._asdict()} for row in settled.rejects]
         )
         self._remember(page, settled)
-        state = state.counting(
-            records=settled.accepted + settled.rejected,
-            rejected=settled.rejected,
-            kept=settled.accepted - len(added),
-        )
+        state = settled.noted_in(state, len(added))
         error = None
         if page.last or self._writing.parts:
             error = too_many_rejected(self._shard, self._writing, state)
@@ -78,23 +82,16 @@ class SqlitePageWriting:
         return decode_pass(row["state"] if row else None, self._lease)
 
     def _keep(self, counted: Counter[str], state: Pass, error: TerminalError | None) -> Outcome:
-        error = error or self._ending.refused
-        outcome = refused(counted, state, error) if error else finished(counted, state)
+        outcome = concluded(counted, state, error or self._ending.refused)
         if outcome.is_over:
             self._tx.execute(_SQL["forget_pass"], self._extent)
         else:
             self._tx.execute(_SQL["keep_pass"], {**self._extent, "state": encode_pass(outcome.state)})
         return outcome
 
-    def _tell(self, added: _Versions, changed: _Versions) -> PlacesChanged:
+    def _tell(self, added: Versions, changed: Versions) -> PlacesChanged:
         """Writes one event for all that the commit changes."""
-        changes = PlacesChanged(
-            self._writing.extent.source,
-            self._shard,
-            versioned(added),
-            versioned(changed),
-            versioned(sorted(self._ending.removed)),
-        )
+        changes = changes_of(self._shard, self._writing, added, changed, self._ending.removed)
         if not changes.is_empty:
             event = places_changed(changes, from_us(self._now))
             row = {"id": event.id, "name": event.name, "subject": event.subject, "data": bytes(event.data).decode()}
@@ -125,17 +122,17 @@ class SqlitePageWriting:
         self._tx.executemany(_SQL["mark"], fresh)
         return again
 
-    def _put(self, rows: list[PlaceRow], still: list[str]) -> tuple[_Versions, _Versions]:
+    def _put(self, rows: list[PlaceRow], still: list[str]) -> tuple[Versions, Versions]:
         """Writes what is new and what has changed; returns which was which, with its version."""
         self._refuse_outdated(still)
         known = self._known([*still, *(row.external_id for row in rows)])
-        added: _Versions = []
-        changed: _Versions = []
+        added: Versions = []
+        changed: Versions = []
         writes: list[dict[str, Any]] = []
         same = [external_id for external_id in still if external_id in known]
         for row in rows:
             before = known.get(row.external_id)
-            if before is not None and not self._is_news(row, before):
+            if before is not None and not is_news(row, before, self._writing.extent.area, self._requested_at):
                 same.append(row.external_id)
                 continue
             version = before["version"] + 1 if before else 1
@@ -160,15 +157,6 @@ class SqlitePageWriting:
     def _known(self, external_ids: list[str]) -> dict[str, sqlite3.Row]:
         ids = msgspec.json.encode(external_ids).decode()
         return {row["external_id"]: row for row in self._tx.execute(_SQL["known"], {"external_ids": ids})}
-
-    def _is_news(self, row: PlaceRow, before: Any) -> bool:
-        """Whether to write a row. What a later request brought stays, however late this page comes."""
-        if before["requested_at"] > self._requested_at:
-            return False
-        if before["removed_at"] is None:
-            return bool(before["content_hash"] != row.content_hash)
-        # That it was missing in one area says nothing about others.
-        return bool(before["area"] != self._writing.extent.area or before["removed_at"] < self._requested_at)
 
     def _touch(self, same: list[Any]) -> None:
         """Notes that places were seen, if others may bring an older state; otherwise unchanged places write nothing."""

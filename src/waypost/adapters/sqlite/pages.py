@@ -11,10 +11,11 @@ from waypost.adapters.page_rows import PageRows, recall
 from waypost.adapters.pass_outcomes import Outcome
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite import jobs
-from waypost.adapters.sqlite.database import SqliteDatabase, from_us, now_us
+from waypost.adapters.sqlite.database import SqliteDatabase, SqliteStore, now_us
 from waypost.adapters.sqlite.page_writing import SqlitePageWriting
 from waypost.importing.pages import Committed, Writing
 from waypost.importing.source import Page, Remembered
+from waypost.kernel.clock import from_us
 from waypost.scaling.jobs.job import Lease, LeaseLost
 from waypost.scaling.jobs.store import JobStore
 
@@ -23,11 +24,8 @@ _Write = Callable[[SqlitePageWriting], Outcome]
 _parts = msgspec.json.Decoder(list[str])
 
 
-class SqlitePageStore:
+class SqlitePageStore(SqliteStore):
     """Pages beside their jobs: one transaction that begins with the fenced write to the job."""
-
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
 
     async def now(self) -> datetime:
         return from_us(now_us())
@@ -36,7 +34,8 @@ class SqlitePageStore:
         return lease
 
     async def remembered(self, question: str) -> Remembered | None:
-        return await _remembered(self._database, question)
+        row = await self._database.read(lambda c: c.execute(_SQL["answer"], {"question": question}).fetchone())
+        return recall(row["answer"], from_us(row["requested_at"])) if row else None
 
     async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002 - see the port
         return {}
@@ -64,15 +63,12 @@ class SqlitePageStore:
         return await self._database.write(work)
 
 
-class SqliteApartPageStore:
+class SqliteApartPageStore(SqlitePageStore):
     """Pages whose jobs are kept in another store. The shard's row here holds fence and cursor and is the authority."""
 
     def __init__(self, database: SqliteDatabase, job_store: JobStore) -> None:
-        self._database = database
+        super().__init__(database)
         self._jobs = job_store
-
-    async def now(self) -> datetime:
-        return from_us(now_us())
 
     async def highest_fence(self) -> int:
         return await self._database.read(lambda c: int(c.execute(_SQL["highest_fence"]).fetchone()["fence"]))
@@ -89,9 +85,6 @@ class SqliteApartPageStore:
             await self._jobs.split(lease, _parts.decode(row["parts"]), counted={})
         return None if row["done"] else msgspec.structs.replace(lease, cursor=row["cursor"])
 
-    async def remembered(self, question: str) -> Remembered | None:
-        return await _remembered(self._database, question)
-
     async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:
         left = await what_is_left(shards, self._ends)
         if left:
@@ -106,13 +99,6 @@ class SqliteApartPageStore:
             for row in rows
         }
 
-    async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
-        rows = PageRows(page, writing)
-        return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
-
-    async def go_on(self, lease: Lease, writing: Writing) -> Committed:
-        return await self._commit(lease, writing, SqlitePageWriting.go_on, None)
-
     async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
         def work(tx: sqlite3.Connection) -> Outcome:
             _raise_fence(tx, lease)
@@ -124,11 +110,6 @@ class SqliteApartPageStore:
 
         outcome = await self._database.write(work)
         return await tell(self._jobs, lease, writing, outcome, following)
-
-
-async def _remembered(database: SqliteDatabase, question: str) -> Remembered | None:
-    row = await database.read(lambda c: c.execute(_SQL["answer"], {"question": question}).fetchone())
-    return recall(row["answer"], from_us(row["requested_at"])) if row else None
 
 
 def _raise_fence(tx: sqlite3.Connection, lease: Lease) -> None:

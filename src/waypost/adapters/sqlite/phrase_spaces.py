@@ -3,16 +3,13 @@
 import sqlite3
 
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase
+from waypost.adapters.sqlite.database import SqliteStore
 from waypost.sharing.phrases.store import SpaceRecord
 
 _SQL = load_queries(__package__, "phrase_spaces.sql")
 
 
-class SqliteSpaceStore:
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
+class SqliteSpaceStore(SqliteStore):
     async def open_space(self, language: str, theme: str | None, vocabulary: str, key: bytes) -> SpaceRecord:
         wanted = {"language": language, "theme": theme or "", "vocabulary": vocabulary, "key": key}
 

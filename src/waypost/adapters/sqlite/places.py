@@ -9,7 +9,7 @@ from itertools import pairwise
 import msgspec
 
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase
+from waypost.adapters.sqlite.database import SqliteStore
 from waypost.places.place import Place
 from waypost.places.store import Kept, Part
 
@@ -18,10 +18,7 @@ _MOST = 2**63 - 1
 _place = msgspec.json.Decoder(Place)
 
 
-class SqlitePlaceStore:
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
-
+class SqlitePlaceStore(SqliteStore):
     async def get(self, place_id: uuid.UUID) -> Place | None:
         row = await self._database.read(lambda c: c.execute(_SQL["get"], {"id": place_id.bytes}).fetchone())
         return _place.decode(row["place"]) if row else None

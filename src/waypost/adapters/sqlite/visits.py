@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from waypost.adapters.queries import load_queries
-from waypost.adapters.sqlite.database import SqliteDatabase
+from waypost.adapters.sqlite.database import SqliteStore
 from waypost.adapters.visit_rows import (
     COLUMN_OF,
     COUNTED_AT_A_TIME,
@@ -39,17 +39,17 @@ from waypost.sharing.visits.spans import (
     to_us,
     windows,
 )
-from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, Step
+from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, Step, VisitsRefused
 from waypost.sharing.visits.tally import TalliedVisit, VisitTally, read_agents, totals
 from waypost.sharing.visits.visit import Visit
 
 SQL = load_queries(__package__, "visits.sql")
 
+# What is in a visit is too large, breaks a rule of the schema, or is no text.
+_REFUSALS = (sqlite3.DataError, sqlite3.IntegrityError, OverflowError, UnicodeEncodeError)
 
-class SqliteVisitStore:
-    def __init__(self, database: SqliteDatabase) -> None:
-        self._database = database
 
+class SqliteVisitStore(SqliteStore):
     async def append(self, visits: Sequence[Visit]) -> int:
         def work(tx: sqlite3.Connection) -> int:
             ids = _json([event.visit.id for event in events])
@@ -61,7 +61,10 @@ class SqliteVisitStore:
 
         # Before the transaction: others should not wait until agents are read.
         events = await asyncio.to_thread(read_agents, visits)
-        return await self._database.write(work)
+        try:
+            return await self._database.write(work)
+        except _REFUSALS as error:
+            raise VisitsRefused(f"SQLite refuses it: {type(error).__name__}") from error
 
     async def count(self, link_ids: Sequence[str]) -> Mapping[str, int]:
         rows = await self._fetch("count", {"links": _json(link_ids)})

@@ -9,8 +9,5 @@ from waypost.kernel.quantities import parse_retention
 @dataclass(frozen=True)
 class EventsSettings:
     retention: float | None = setting(
-        "events.retention",
-        "7d",
-        parse=parse_retention,
-        explain="how long events wait in the outbox to be read; for ever when empty",
+        "events.retention", "7d", "how long events wait in the outbox to be read; for ever when empty", parse_retention
     )

@@ -28,8 +28,6 @@ UNFINISHED: tuple[Status, ...] = ("pending", "leased")
 class LeaseLost(TerminalError):
     """Another worker holds the job now, or none does; what was about to be written is dropped."""
 
-    slug = "lease-lost"
-
 
 class NewJob(msgspec.Struct, frozen=True):
     """A job to be done: higher priorities come first; `delay` is how many seconds it waits before it is due."""

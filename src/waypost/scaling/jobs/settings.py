@@ -9,36 +9,27 @@ from waypost.kernel.quantities import parse_count, parse_duration, parse_duratio
 @dataclass(frozen=True)
 class JobsSettings:
     lease: float = setting(
-        "lease",
-        "30s",
-        parse=parse_duration_between("100ms", "1d"),
-        explain="how long a worker may work on a shard without renewing",
+        "lease", "30s", "how long a worker may work on a shard without renewing", parse_duration_between("100ms", "1d")
     )
     concurrency: int = setting(
-        "jobs.concurrency", "4", parse=parse_count(1, 10_000), explain="shards that one worker process works on at once"
+        "jobs.concurrency", "4", "shards that one worker process works on at once", parse_count(1, 10_000)
     )
     store_patience: float = setting(
-        "jobs.store_patience",
-        "1m",
-        parse=parse_duration,
-        explain="how long a worker waits for a store that is away, busy or full",
+        "jobs.store_patience", "1m", "how long a worker waits for a store that is away, busy or full", parse_duration
     )
     retention: float | None = setting(
         "jobs.retention",
         "30d",
-        parse=parse_retention,
-        explain="how long ended jobs, rejected records and remembered answers are kept; for ever when empty",
+        "how long ended jobs, rejected records and remembered answers are kept; for ever when empty",
+        parse_retention,
     )
     max_attempts: int = setting(
-        "jobs.max_attempts",
-        "5",
-        parse=parse_count(1, 1000),
-        explain="tries that fail without progress before a job goes dead",
+        "jobs.max_attempts", "5", "tries that fail without progress before a job goes dead", parse_count(1, 1000)
     )
     # Workers are killed for many reasons, most of which are not the job's.
     max_vanished: int = setting(
         "jobs.max_vanished",
         "15",
-        parse=parse_count(1, 1000),
-        explain="times in a row that a job's worker may vanish before it goes dead",
+        "times in a row that a job's worker may vanish before it goes dead",
+        parse_count(1, 1000),
     )

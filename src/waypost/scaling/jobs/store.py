@@ -100,8 +100,18 @@ class JobStore(Protocol):
         """Done → pending, for these shards, whose places are gone from where they were kept; returns how many."""
         ...
 
-    async def prune(self, *, older_than: float, statuses: Collection[Status] = ("done", "cancelled")) -> int:
-        """Forgets jobs that ended `older_than` seconds ago; returns how many. Their keys may be enqueued again."""
+    async def prune(
+        self,
+        *,
+        older_than: float,
+        statuses: Collection[Status] = ("done", "cancelled"),
+        prefix: str = "",
+        limit: int | None = None,
+    ) -> int:
+        """Forgets jobs that ended `older_than` seconds ago; returns how many. Their keys may be enqueued again.
+
+        With a `prefix`, only those whose keys begin like this; with a `limit`, no more than so many.
+        """
         ...
 
     async def get(self, shard_or_id: str) -> Job | None: ...

@@ -12,12 +12,12 @@ from waypost.kernel.errors import Forbidden, NotNow, StoreTrouble, TransientErro
 from waypost.kernel.ids import new_id
 from waypost.kernel.tasks import end
 from waypost.kernel.text import as_text
-from waypost.scaling.jobs.acknowledging import Acknowledger
+from waypost.scaling.jobs.acknowledger import Acknowledger
 from waypost.scaling.jobs.job import Failure, Held, LeaseLost
 from waypost.scaling.jobs.renewer import Renewer, deadline_of
 from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.jobs.store import JobStore
-from waypost.scaling.jobs.store_patience import Trouble
+from waypost.scaling.jobs.store_trouble import Trouble
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import JOBS_ENDED
 

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from waypost.kernel.errors import NotNow
-from waypost.scaling.ratelimit.account import Account, Answered, Asked, Known, Rules
+from waypost.scaling.ratelimit.budget_account import Account, Answered, Asked, Known, Rules
 
 # While the store is away: wait for it, use this process's part of the rate, or go as if there were no limit.
 WhenAway = Literal["closed", "share", "open"]
@@ -15,13 +15,9 @@ WhenAway = Literal["closed", "share", "open"]
 class BudgetExhausted(NotNow):
     """The wait for a turn would be longer than allowed; the job is given back and tried later."""
 
-    slug = "budget-exhausted"
-
 
 class ProviderPauses(NotNow):
     """The provider wants no requests for a while; the job is given back, so that no worker holds it for nothing."""
-
-    slug = "provider-pauses"
 
 
 class Advice(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 import random
 
 from waypost.kernel.clock import monotonic
-from waypost.scaling.ratelimit.account import Rules
+from waypost.scaling.ratelimit.budget_account import Rules
 
 
 class Share:

@@ -8,8 +8,8 @@ from typing import Any, cast, get_args
 from waypost.kernel.configuration import PREFIX, setting
 from waypost.kernel.quantities import parse_duration, parse_share
 from waypost.kernel.suggesting import did_you_mean
-from waypost.scaling.ratelimit.account import Rules
 from waypost.scaling.ratelimit.budget import WhenAway
+from waypost.scaling.ratelimit.budget_account import Rules
 from waypost.scaling.ratelimit.limits import Limit, Spacing, parse_limits, parse_shared_limits
 
 
@@ -37,9 +37,9 @@ def limit_settings(source: str, default: str) -> type[Any]:
                 setting(
                     f"budget.{source}.limit",
                     default,
-                    parse=parse_limits,
+                    "requests allowed for each key of the provider, such as 5/s,10000/day",
+                    parse_limits,
                     variable=f"{PREFIX}BUDGET",
-                    explain="requests allowed for each key of the provider, such as 5/s,10000/day",
                 ),
             ),
             (
@@ -48,9 +48,9 @@ def limit_settings(source: str, default: str) -> type[Any]:
                 setting(
                     shared,
                     "",
-                    parse=parse_shared_limits,
+                    "requests allowed for all keys of the provider together; no limit when empty",
+                    parse_shared_limits,
                     variable=PREFIX + re.sub(r"\W", "_", shared).upper(),
-                    explain="requests allowed for all keys of the provider together; no limit when empty",
                 ),
             ),
         ],
@@ -63,22 +63,18 @@ class BudgetRoom:
     """What holds for the budgets of all providers."""
 
     max_wait: float = setting(
-        "budget.max_wait", "10m", parse=parse_duration, explain="longest wait for a turn before a job is given back"
+        "budget.max_wait", "10m", "longest wait for a turn before a job is given back", parse_duration
     )
-    floor: float = setting(
-        "budget.floor", "5%", parse=parse_share, explain="share of the rate that refusals leave at least"
-    )
-    ceiling: float = setting(
-        "budget.ceiling", "100%", parse=parse_share, explain="share of the rate that is used at most"
-    )
+    floor: float = setting("budget.floor", "5%", "share of the rate that refusals leave at least", parse_share)
+    ceiling: float = setting("budget.ceiling", "100%", "share of the rate that is used at most", parse_share)
     recovery: float = setting(
-        "budget.recovery", "10m", parse=parse_duration, explain="how long success takes to bring a rate from 0 to 100 %"
+        "budget.recovery", "10m", "how long success takes to bring a rate from 0 to 100 %", parse_duration
     )
     when_away: WhenAway = setting(
         "budget.when_away",
         "closed",
-        parse=_read_when_away,
-        explain="while the budget's store is away: closed (wait), share (this process's part of the rate) or open (go)",
+        "while the budget's store is away: closed (wait), share (this process's part of the rate) or open (go)",
+        _read_when_away,
     )
 
 

@@ -7,8 +7,9 @@ import msgspec
 
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.suggesting import did_you_mean
-from waypost.scaling.schedules.arithmetic import Coverage, Schedule, next_due
-from waypost.scaling.schedules.book import Book
+from waypost.scaling.schedules.coverage_book import CoverageBook
+from waypost.scaling.schedules.schedule import Coverage, Schedule, next_due
+from waypost.scaling.schedules.schedule_trouble import ScheduleTrouble
 
 
 class UnknownSchedule(AskedWrongly):
@@ -18,7 +19,7 @@ class UnknownSchedule(AskedWrongly):
 
 
 class ListedSchedule(msgspec.Struct, frozen=True, kw_only=True):
-    """`every` is how often, as a person wrote it."""
+    """`every` is how often, as a person wrote it; `dead` counts its dead jobs."""
 
     name: str
     what: str
@@ -27,16 +28,25 @@ class ListedSchedule(msgspec.Struct, frozen=True, kw_only=True):
     next_due: datetime | None
     covered_until: datetime | None
     paused: bool
+    dead: int = 0
+    overdue_since: datetime | None = None
 
 
 async def list_schedules(
-    schedules: Mapping[str, Schedule], every: Mapping[str, str], book: Book | None, now: datetime
+    schedules: Mapping[str, Schedule],
+    every: Mapping[str, str],
+    book: CoverageBook | None,
+    now: datetime,
+    trouble: Mapping[str, ScheduleTrouble] | None = None,
 ) -> list[ListedSchedule]:
     """Lists every schedule that is configured; without a book, none of them has covered anything yet."""
-    return [
-        list_schedule(name, schedule, every[name], (await book.read(name)).coverage if book else Coverage(), now)
-        for name, schedule in schedules.items()
-    ]
+    listed = []
+    for name, schedule in schedules.items():
+        coverage = (await book.read(name)).coverage if book else Coverage()
+        found = (trouble or {}).get(name, ScheduleTrouble())
+        each = list_schedule(name, schedule, every[name], coverage, now)
+        listed.append(msgspec.structs.replace(each, dead=found.dead, overdue_since=found.overdue_since))
+    return listed
 
 
 def list_schedule(name: str, schedule: Schedule, every: str, coverage: Coverage, now: datetime) -> ListedSchedule:

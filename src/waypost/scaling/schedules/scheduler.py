@@ -11,8 +11,8 @@ from waypost.kernel.clock import to_text
 from waypost.kernel.errors import StoreTrouble
 from waypost.scaling.jobs.job import NewJob
 from waypost.scaling.jobs.store import JobStore
-from waypost.scaling.schedules.arithmetic import Coverage, Schedule, fulfil, next_due, promise, settle
-from waypost.scaling.schedules.book import Book
+from waypost.scaling.schedules.coverage_book import CoverageBook, group_of
+from waypost.scaling.schedules.schedule import Coverage, Schedule, fulfil, next_due, promise, settle
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import SCHEDULE_COVERED, SCHEDULE_ENQUEUED
 
@@ -39,7 +39,7 @@ class Scheduler:
     def __init__(
         self,
         schedules: Mapping[str, Schedule],
-        book: Book,
+        book: CoverageBook,
         jobs: JobStore,
         clock: Callable[[], Awaitable[datetime]],
         rng: random.Random,
@@ -98,7 +98,7 @@ class Scheduler:
         if entry.coverage.paused or not entry.coverage.awaited:
             return
         began = {str(key): start for start, end in entry.coverage.stretches for key in schedule.keys(start, end)}
-        left = await self._remind(began, group=_group(name))
+        left = await self._remind(began, group=group_of(name))
         settled = settle(entry.coverage, {began[shard] for shard in left})
         if settled != entry.coverage:
             await self._book.change(name, entry, settled)
@@ -108,14 +108,10 @@ class Scheduler:
         assert promised.promised_until
         keys = schedule.keys(promised.covered_until, promised.promised_until)
         # In a group, so that cancelling an import does not cancel what the schedule wants too.
-        new = await self._jobs.enqueue([NewJob(str(key)) for key in keys], group=_group(name))
+        new = await self._jobs.enqueue([NewJob(str(key)) for key in keys], group=group_of(name))
         SCHEDULE_ENQUEUED.labels(name).inc(new)
         if new:  # nothing is new where another scheduler was quicker
             log.info("enqueued", schedule=name, jobs=new, covered_until=to_text(promised.promised_until))
-
-
-def _group(name: str) -> str:
-    return f"schedule:{name}"
 
 
 def _show(name: str, coverage: Coverage) -> None:

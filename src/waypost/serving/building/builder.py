@@ -4,11 +4,10 @@ Places become rows; as many as memory may hold are sorted and written to a run; 
 are published. Here everything happens in one thread; a build with several processes shares out the steps.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from waypost.places.place import Place
@@ -17,7 +16,6 @@ from waypost.serving.building.runs import RunWriter
 from waypost.serving.building.sections import perform_all
 from waypost.serving.format import Manifest
 
-Progress = Callable[[int], None]
 # About how many bytes of rows all processes of a build hold at once.
 MEMORY = 256 * 1024 * 1024
 _BATCH = 1000
@@ -26,33 +24,20 @@ _BATCH = 1000
 class SnapshotBuilder:
     """Takes places in batches, then publishes them as one generation."""
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        attribution: Mapping[str, str] | None = None,
-        progress: Progress | None = None,
-        memory: int = MEMORY,
-    ) -> None:
+    def __init__(self, folder: Path, *, attribution: Mapping[str, str] | None = None, memory: int = MEMORY) -> None:
         self._bench = Bench(folder, attribution)
-        self._progress = progress
         self._memory = memory
         self._writer: RunWriter | None = None
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.discard()
 
     def add(self, places: Sequence[Place]) -> None:
         with self._bench.telling(self._held):
-            writer = self._writing()
-            writer.add(places)
-        if self._progress:
-            self._progress(writer.count)
+            self._writing().add(places)
 
     def discard(self) -> None:
         """Forgets the places added so far."""
@@ -85,12 +70,11 @@ def build(
     *,
     now: datetime,
     attribution: Mapping[str, str] | None = None,
-    progress: Progress | None = None,
     memory: int = MEMORY,
 ) -> Manifest:
     """Publishes these places as a generation in one go."""
     arriving = iter(places)
-    with SnapshotBuilder(folder, attribution=attribution, progress=progress, memory=memory) as builder:
+    with SnapshotBuilder(folder, attribution=attribution, memory=memory) as builder:
         while batch := list(islice(arriving, _BATCH)):
             builder.add(batch)
         return builder.publish(now)

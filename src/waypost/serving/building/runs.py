@@ -55,7 +55,6 @@ class RunWriter:
         self._bound = memory // _SORTING
         self._rows = Rows()
         self.runs: list[Run] = []
-        self.count = 0
 
     @property
     def held(self) -> int:
@@ -63,10 +62,8 @@ class RunWriter:
         return self._rows.held
 
     def add(self, places: Iterable[Place]) -> None:
-        before = len(self._rows)
         for place in places:
             self._rows.add(place)
-        self.count += len(self._rows) - before
         if self._rows.held > self._bound:
             self.flush()
 

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from waypost.serving.durable import sync_folder, try_lock, write_file
@@ -40,9 +39,7 @@ class Arrival:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._alive.close()
 
     def keep(self, name: str, content: bytes) -> None:

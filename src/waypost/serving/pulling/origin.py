@@ -12,25 +12,17 @@ from waypost.kernel.errors import AskedWrongly, NotFound, TerminalError, Transie
 class BadOrigin(AskedWrongly):
     """Snapshots cannot be pulled from this address."""
 
-    slug = "bad-origin"
-
 
 class OriginAway(TransientError):
     """The server with the snapshots does not answer, fails, or is too slow."""
-
-    slug = "origin-away"
 
 
 class OriginBroken(TerminalError):
     """What the server has is not a usable snapshot: damaged, incomplete, or dangerous."""
 
-    slug = "origin-broken"
-
 
 class NotAtOrigin(NotFound):
     """The server has no snapshot, or not this one."""
-
-    slug = "not-at-origin"
 
 
 class Arriving(msgspec.Struct, frozen=True):

@@ -39,8 +39,6 @@ _MAKE_ROOM = "make room, for example with: waypost snapshot prune --keep 1; then
 class PullUnderWay(Conflict):
     """Another process is pulling the same generation to the same folder."""
 
-    slug = "pull-under-way"
-
 
 class Pulled(msgspec.Struct, frozen=True, kw_only=True):
     """`received` counts the bytes that came over the network; the rest of `size` was here already.

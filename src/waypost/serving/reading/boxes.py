@@ -16,8 +16,6 @@ _FLAT, _WITH_HEIGHTS = 4, 6
 class BadBox(AskedWrongly):
     """The box cannot be understood, or lies outside the globe."""
 
-    slug = "bad-box"
-
     def __init__(self, message: str) -> None:
         super().__init__(
             message, parameter="bbox", next_step="write it as west,south,east,north: bbox=5.8,47.2,15.1,55.1"

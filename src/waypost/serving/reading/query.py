@@ -21,8 +21,6 @@ FIELDS = ("country", "operator", "category", "status", "source")
 class BadQuery(AskedWrongly):
     """The question cannot be understood, or would take too much work."""
 
-    slug = "bad-query"
-
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Selects the places that meet all conditions; of several values of one field, any will do."""

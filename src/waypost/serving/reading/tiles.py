@@ -33,8 +33,6 @@ Numbers = NDArray[np.intp]
 class BadTile(AskedWrongly):
     """There is no such tile."""
 
-    slug = "bad-tile"
-
     def __init__(self, parameter: str, value: int, most: int) -> None:
         super().__init__(f"{parameter} goes from 0 to {most:,}, and this is {value:,}", parameter=parameter)
 

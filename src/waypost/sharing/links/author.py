@@ -28,8 +28,6 @@ _CAP_SECONDS = 1.0
 class NoPhraseFree(TransientError):
     """All drawn phrases were taken; the next ones are unlikely to be."""
 
-    slug = "no-phrase-free"
-
     def __init__(self) -> None:
         super().__init__(f"{DRAWS} phrases were drawn, and all of them are taken already; try again")
 

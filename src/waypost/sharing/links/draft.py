@@ -23,8 +23,6 @@ _REPEATABLE = uuid.UUID("5f0e7f5c-7a3d-5b52-9d0c-6c1b2f6c3a11")
 class IdempotencyKeyReused(Conflict):
     """The Idempotency-Key came with a different request before, or its link was deleted."""
 
-    slug = "idempotency-key-reused"
-
 
 class Draft(NewLink, frozen=True, kw_only=True):
     """A link to make. Language, theme and format default to the settings; a theme of "" means none."""

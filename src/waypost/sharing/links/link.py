@@ -36,8 +36,6 @@ Password = Annotated[str, Meta(min_length=1, max_length=LONGEST_PASSWORD, descri
 class PhraseTaken(Conflict):
     """Another link has this phrase, or a phrase that reads or looks the same."""
 
-    slug = "phrase-taken"
-
     @classmethod
     def of(cls, link: "Link") -> "PhraseTaken":
         return cls(f"the phrase {link.phrase!r} is taken, or one that looks like it; choose another one")
@@ -46,13 +44,9 @@ class PhraseTaken(Conflict):
 class UnknownLink(NotFound):
     """No link has this phrase."""
 
-    slug = "unknown-link"
-
 
 class AlreadyMade(Conflict):
     """The same Idempotency-Key has made a link already."""
-
-    slug = "already-made"
 
     def __init__(self, link: "Link") -> None:
         super().__init__("this Idempotency-Key has made a link already; use a new key for another link")
@@ -61,8 +55,6 @@ class AlreadyMade(Conflict):
 
 class LinkChanged(Conflict):
     """Somebody else edited the link at the same moment."""
-
-    slug = "link-changed"
 
     @classmethod
     def of(cls, link: "Link") -> "LinkChanged":

@@ -38,8 +38,6 @@ async def with_pauses(things: Iterable[Thing]) -> AsyncIterator[Thing]:
 class NotKept(Conflict):
     """Nothing is wrong with this link, but it was part of an all-or-nothing request in which another was refused."""
 
-    slug = "not-kept"
-
     def __init__(self) -> None:
         super().__init__("this link was not made, because another one in the same request was refused")
 

@@ -8,7 +8,7 @@ import secrets
 from waypost.access.caller import ANONYMOUS, Caller
 from waypost.access.keys import Scope
 from waypost.kernel.errors import Forbidden
-from waypost.scaling.facts import Facts
+from waypost.scaling.store_facts import Facts
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import LinkStore
 
@@ -20,8 +20,6 @@ _AT_A_TIME = 100
 
 class DisabledByAdmin(Forbidden):
     """An administrator disabled the link, and only one can enable it again."""
-
-    slug = "disabled-by-admin"
 
     @classmethod
     def of(cls, link: Link) -> "DisabledByAdmin":

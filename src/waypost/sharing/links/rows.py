@@ -25,8 +25,6 @@ _NAMELESS = ""
 class BadImport(AskedWrongly):
     """A file of links, or a line of it, cannot be understood."""
 
-    slug = "bad-import"
-
 
 Numbered = tuple[int, Row | BadImport]
 

@@ -55,50 +55,36 @@ def _parse_home(text: str) -> str:
 
 @dataclass(frozen=True)
 class SharingSettings:
-    language: str = setting("links.language", "en", explain="the language that phrases are drawn in")
+    language: str = setting("links.language", "en", "the language that phrases are drawn in")
     theme: str | None = setting(
-        "links.theme", "", parse=_read_theme, explain="the theme that phrases are drawn from; all words when empty"
+        "links.theme", "", "the theme that phrases are drawn from; all words when empty", _read_theme
     )
     format: Format = setting(
-        "links.format", "kebab", parse=_read_format, explain="how phrases are written: kebab, pascal, snake or spaced"
+        "links.format", "kebab", "how phrases are written: kebab, pascal, snake or spaced", _read_format
     )
-    vocabularies: str = setting("links.vocabularies", "", explain="folder of further vocabularies; empty means none")
+    vocabularies: str = setting("links.vocabularies", "", "folder of further vocabularies; empty means none")
     fill: float = setting(
-        "links.fill",
-        "1%",
-        parse=parse_share,
-        explain="share of a space's phrases that is given out before phrases get a word more",
+        "links.fill", "1%", "share of a space's phrases that is given out before phrases get a word more", parse_share
     )
     hosts: frozenset[str] = setting(
         "links.hosts",
         "",
-        parse=_read_hosts,
-        explain="further host names by which links are reached, several with commas; no link leads to them",
+        "further host names by which links are reached, several with commas; no link leads to them",
+        _read_hosts,
     )
     schemes: frozenset[str] = setting(
-        "links.schemes",
-        "",
-        parse=_read_schemes,
-        explain="what targets may begin with beside http and https, such as mailto,tel",
+        "links.schemes", "", "what targets may begin with beside http and https, such as mailto,tel", _read_schemes
     )
     allow_private: bool = setting(
-        "links.allow_private",
-        "off",
-        parse=parse_switch,
-        explain="whether links may lead to private networks and to this machine",
+        "links.allow_private", "off", "whether links may lead to private networks and to this machine", parse_switch
     )
     blocked_hosts: frozenset[str] = setting(
         "links.blocked_hosts",
         "",
-        parse=_read_hosts,
-        explain="hosts that links may not lead to, nor to any below them, several with commas",
+        "hosts that links may not lead to, nor to any below them, several with commas",
+        _read_hosts,
     )
-    anonymous: bool = setting(
-        "links.anonymous", "off", parse=parse_switch, explain="whether everybody may make links, without a key"
-    )
+    anonymous: bool = setting("links.anonymous", "off", "whether everybody may make links, without a key", parse_switch)
     home: str = setting(
-        "links.home",
-        "",
-        parse=_parse_home,
-        explain="where / leads on a server that only redirects; a short page when empty",
+        "links.home", "", "where / leads on a server that only redirects; a short page when empty", _parse_home
     )

@@ -26,8 +26,6 @@ _LOOPBACK = frozenset({_LOCALHOST, "127.0.0.1", "::1"}) | _EVERYWHERE
 class TargetRefused(AskedWrongly):
     """A link may not lead there."""
 
-    slug = "target-refused"
-
     def __init__(self, message: str) -> None:
         super().__init__(message, parameter="target")
 

@@ -23,8 +23,6 @@ _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u20
 class LinkInvalid(AskedWrongly):
     """A field of a link is out of bounds."""
 
-    slug = "link-invalid"
-
 
 def check_title(text: str) -> str:
     title = " ".join(text.split(" ")).strip()

@@ -25,13 +25,9 @@ MISSPELT = "is not made of lower-case letters that have a form in a to z"
 class BadVocabulary(AskedWrongly):
     """A vocabulary file cannot be used."""
 
-    slug = "bad-vocabulary"
-
 
 class UnknownTheme(AskedWrongly):
     """The language has no nouns of this theme."""
-
-    slug = "unknown-theme"
 
 
 class Noun(NamedTuple):

@@ -34,8 +34,6 @@ RESERVED = frozenset(
 class PhraseRefused(AskedWrongly):
     """A phrase chosen by hand cannot be used."""
 
-    slug = "phrase-refused"
-
     def __init__(self, message: str) -> None:
         super().__init__(message, parameter="phrase")
 

@@ -14,7 +14,6 @@ from waypost.sharing.phrases.permutation import Permutation
 class SpaceFull(TerminalError):
     """A number beyond the last phrase of its space."""
 
-    slug = "space-full"
     http_status = 503
 
 

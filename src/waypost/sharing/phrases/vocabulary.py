@@ -17,8 +17,6 @@ _SHIPPED = resources.files(__package__) / "vocabularies"
 class UnknownLanguage(AskedWrongly):
     """There is no vocabulary in this language."""
 
-    slug = "unknown-language"
-
 
 class Vocabularies:
     """Files in the folder are read at once, so that a mistake shows at start-up; shipped ones are read when needed.

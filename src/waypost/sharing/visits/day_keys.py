@@ -12,7 +12,7 @@ import msgspec
 
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import WaypostError
-from waypost.scaling.facts import Facts
+from waypost.scaling.store_facts import Facts
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("visits")

@@ -13,6 +13,11 @@ from waypost.sharing.visits.visitors import Observer, ShownByBrowser
 
 _DAY = 86_400.0
 _MICROSECONDS = 1_000_000
+# Statistics ask for days around a visit, in any zone: those have to be in the calendar as well.
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+_NUL = b"\\u0000"
+
+_decode = msgspec.json.Decoder(Visit).decode
 
 
 class VisitLines:
@@ -44,6 +49,27 @@ class VisitLines:
             (at - second) * _MICROSECONDS,
             ending,
         )
+
+
+def read_line(line: bytes) -> Visit:
+    """The visit of a line; a ValueError says why it cannot be counted, without quoting what is in it."""
+    try:
+        visit = _decode(line)
+    except RecursionError:
+        raise ValueError("there are too many brackets in it") from None
+    if visit.at.tzinfo is None:
+        raise ValueError("its time has no offset")
+    if not _FIRST <= visit.at < _LAST:
+        raise ValueError("its time is out of range")
+    if _NUL in line and _has_nul(visit):
+        raise ValueError("it has a NUL character")
+    return visit
+
+
+def _has_nul(visit: Visit) -> bool:
+    """Whether one is in what is counted. The referrer's path is only kept, and stores drop the character."""
+    texts = visit.id, visit.link_id, visit.visitor, visit.referrer_host, visit.agent, visit.language, visit.country
+    return any("\0" in text for text in texts)
 
 
 def day_of(at: float) -> tuple[float, float]:

@@ -7,7 +7,9 @@ from typing import Protocol
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import WaypostError
 from waypost.sharing.visits import agents
+from waypost.sharing.visits.batches import BadLine, SpooledVisit
 from waypost.sharing.visits.spool import Segment, Spool
+from waypost.sharing.visits.store import VisitsRefused
 from waypost.sharing.visits.visit import Visit
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import VISITS_SHIPPED
@@ -30,7 +32,10 @@ class VisitSink(Protocol):
     """
 
     async def append(self, visits: Sequence[Visit]) -> int:
-        """Returns how many visits were new, once all are safe and the spool may forget them."""
+        """Returns how many visits were new, once all are safe and the spool may forget them.
+
+        Raises VisitsRefused, and keeps none, when one of them will never be taken for what is in it.
+        """
         ...
 
 
@@ -111,9 +116,23 @@ class Shipper:
         own = self._spool.own
         while batch := segment.next_batch(_BATCH_BYTES):
             began, size = monotonic(), own.size
-            await self._sink.append(batch.visits)
+            refused = await self._append(batch.spooled)
+            segment.set_aside([*batch.bad, *refused])
             segment.mark_shipped(batch)
-            VISITS_SHIPPED.inc(len(batch.visits))
+            VISITS_SHIPPED.inc(len(batch.spooled) - len(refused))
             if own.size - size > batch.size and self._spool.is_roomy:
                 # Visits come faster than they are counted, on the same core: clients waiting for answers go first.
                 await self._pause(_PATIENCE * (monotonic() - began))
+
+    async def _append(self, spooled: Sequence[SpooledVisit]) -> list[BadLine]:
+        """Ships visits but for those that are refused, which it finds by halves and returns."""
+        if not spooled:
+            return []
+        try:
+            await self._sink.append([each.visit for each in spooled])
+        except VisitsRefused as error:
+            if len(spooled) == 1:
+                return [BadLine(spooled[0].start, str(error))]
+            middle = len(spooled) // 2
+            return [*await self._append(spooled[:middle]), *await self._append(spooled[middle:])]
+        return []

@@ -7,30 +7,26 @@ died, and the first process that finds it ships it.
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from waypost.kernel.clock import monotonic
+from waypost.kernel.errors import TransientError
 from waypost.kernel.ids import new_id
+from waypost.sharing.visits.batches import BadLine, Batch, read_batch, too_long
+from waypost.sharing.visits.set_aside import KEPT_BYTES, SetAsideFile, SetAsideLine
 from waypost.sharing.visits.visit import Visit
 from waypost.telemetry.logs import get_logger
-from waypost.telemetry.metrics import VISITS_LOST, VISITS_SPOOLED
+from waypost.telemetry.metrics import VISITS_LOST, VISITS_SET_ASIDE, VISITS_SPOOLED
 
 log = get_logger("visits")
 
 _SUFFIX = ".visits"
 # A full spool refuses thousands of visits a second; one line in the log is enough.
 _COMPLAIN_SECONDS = 10.0
-
-_visit = msgspec.json.Decoder(Visit)
-
-
-class Batch(msgspec.Struct, frozen=True):
-    visits: list[Visit]
-    size: int
 
 
 class Segment:
@@ -41,6 +37,8 @@ class Segment:
         self._descriptor = descriptor
         self.size = os.fstat(descriptor).st_size
         self.shipped = 0
+        self._set_aside = SetAsideFile(path)
+        self._has_complained = False
 
     @classmethod
     def create(cls, folder: Path, *, synced: bool = False) -> "Segment":
@@ -84,25 +82,40 @@ class Segment:
     def next_batch(self, most_bytes: int) -> Batch | None:
         """Returns whole lines that were not shipped yet. The visit of an incomplete line was never answered."""
         data = os.pread(self._descriptor, most_bytes, self.shipped)
-        while b"\n" not in data and len(data) == most_bytes:
-            # Only damage makes a line that long; the lines after it must not wait for ever.
-            most_bytes *= 2
-            data = os.pread(self._descriptor, most_bytes, self.shipped)
-        lines = data[: data.rfind(b"\n") + 1]
-        if not lines:
-            return None
-        return Batch([visit for line in lines.splitlines() if (visit := self._decode(line))], len(lines))
+        if lines := data[: data.rfind(b"\n") + 1]:
+            return read_batch(lines, self.shipped, self._is_set_aside)
+        size = len(data)
+        while data := os.pread(self._descriptor, most_bytes, self.shipped + size):
+            if b"\n" in data:
+                return too_long(self.shipped, size + data.index(b"\n") + 1, self._is_set_aside)
+            size += len(data)
+        return None
 
     def mark_shipped(self, batch: Batch) -> None:
         self.shipped += batch.size
 
-    def _decode(self, line: bytes) -> Visit | None:
+    def set_aside(self, lines: Sequence[BadLine]) -> None:
+        """Keep lines that cannot be counted in a file of their own, before `mark_shipped`. Done again, it adds none."""
+        if not lines:
+            return
         try:
-            return _visit.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            VISITS_LOST.inc()
-            log.error("a line of the spool is damaged", segment=self._path.name, message=str(error))  # noqa: TRY400 - what the line was is enough
-            return None
+            kept = self._set_aside.add(SetAsideLine(bad.start, bad.reason, self._text(bad.start)) for bad in lines)
+        except OSError as error:
+            raise TransientError(f"lines of the spool cannot be set aside: {error.strerror}") from error
+        VISITS_SET_ASIDE.inc(kept)
+        VISITS_LOST.inc(len(lines) - kept)
+        if not self._has_complained:
+            self._has_complained = True
+            # Not why, nor what they are: there may be something about a visitor in it.
+            log.error("lines of the spool cannot be counted and are set aside", file=str(self._set_aside.path))
+
+    def _is_set_aside(self, start: int) -> bool:
+        # A person may put a mended segment back under the same name.
+        return start in self._set_aside.known and self._set_aside.known[start] == self._text(start)
+
+    def _text(self, start: int) -> str:
+        line, _, _ = os.pread(self._descriptor, KEPT_BYTES, start).partition(b"\n")
+        return line.decode(errors="backslashreplace")
 
     @property
     def backlog(self) -> int:

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from waypost.kernel.errors import TerminalError
 from waypost.sharing.visits.visit import Visit
 
 Step = Literal["hour", "day"]
@@ -36,11 +37,20 @@ class Bucket(msgspec.Struct, frozen=True):
     bots: int
 
 
+class VisitsRefused(TerminalError):
+    """The store will never take a visit of this batch, for what is in it; nothing of the batch was kept."""
+
+    slug = "visits-refused"
+
+
 class VisitStore(Protocol):
     """Append-only events, and projections of them that are brought up to date in the same transaction."""
 
     async def append(self, visits: Sequence[Visit]) -> int:
-        """Keep visits and count them; those already kept change nothing. Returns how many were new."""
+        """Keep visits and count them; those already kept change nothing. Returns how many were new.
+
+        Raises VisitsRefused, and keeps none, when one of them has something in it that the store cannot hold.
+        """
         ...
 
     async def count(self, link_ids: Sequence[str]) -> Mapping[str, int]:

@@ -11,8 +11,8 @@ from waypost.sharing.phrases.matching import phrase_in
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import ABUSE_REPORTS
 from waypost.web.follow import html_pages
-from waypost.web.follow.forms import read_form
-from waypost.web.follow.parts import FollowParts
+from waypost.web.follow.form_reading import read_form
+from waypost.web.follow.route_dependencies import FollowParts
 from waypost.web.http.routing import readable
 
 log = get_logger("links")

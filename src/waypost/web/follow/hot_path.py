@@ -11,11 +11,11 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from waypost.kernel.clock import monotonic
 from waypost.sharing.visits.lines import VisitLines, day_of
 from waypost.telemetry.metrics import REDIRECTS
-from waypost.web.follow.parts import FollowParts
-from waypost.web.follow.visitor import read_asked
+from waypost.web.follow.route_dependencies import FollowParts
+from waypost.web.follow.visitor_headers import read_visitor
 from waypost.web.http.encoded_headers import Header, head_of
+from waypost.web.http.hot_path_headers import parse_block
 from waypost.web.http.middleware import Bounds, measure
-from waypost.web.http.request_headers import parse_block
 
 ROUTE = "/{phrase}"
 _GET = b"GET /"
@@ -86,7 +86,7 @@ class RedirectPath:
         headers = parse_block(block)
         if headers is None:
             return None
-        asked, ending = read_asked(headers), None
+        asked, ending = read_visitor(headers), None
         if not asked.shown.is_preview:
             ending = self._lines.ending(at, self._proxies.client(peer, asked.headers), asked.shown)
         if len(self._endings) >= _MOST_VISITORS:

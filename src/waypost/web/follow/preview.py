@@ -6,7 +6,7 @@ from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import TransientError
 from waypost.sharing.links.link import Link
 from waypost.web.follow import html_pages
-from waypost.web.follow.parts import FollowParts
+from waypost.web.follow.route_dependencies import FollowParts
 from waypost.web.http.routing import readable
 
 REFUSALS = html_pages.described(

@@ -11,9 +11,9 @@ from fastapi import APIRouter, Query, Request, Response
 
 from waypost.sharing.links.document import path_of
 from waypost.web.follow import html_pages
-from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.preview import REFUSALS, find_to_look_at
-from waypost.web.http.bounded_work import BoundedWork, TooManyAtOnce
+from waypost.web.follow.route_dependencies import FollowParts
+from waypost.web.http.concurrency_limit import ConcurrencyLimit, TooManyAtOnce
 from waypost.web.http.routing import readable
 
 Form = Literal["svg", "png"]
@@ -26,7 +26,7 @@ _REFUSALS = REFUSALS | html_pages.described({429: "Too many are drawn at once"})
 
 def qr_code_routes(parts: FollowParts) -> APIRouter:
     router = APIRouter(tags=["redirect"])
-    few = BoundedWork(_AT_ONCE, waiting=_WAITING)
+    few = ConcurrencyLimit(_AT_ONCE, waiting=_WAITING)
 
     def drawn_as(form: Form) -> Any:
         async def draw(

@@ -12,7 +12,6 @@ _SAFE = "%/:?@!$&'()*+,=-._~[]"
 class QueryTooLong(AskedWrongly):
     """The query to pass on to the target is too long."""
 
-    slug = "query-too-long"
     http_status = 414
 
 

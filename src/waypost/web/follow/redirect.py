@@ -9,12 +9,12 @@ from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import TransientError
 from waypost.telemetry.metrics import REDIRECTS
 from waypost.web.follow import html_pages
-from waypost.web.follow.forms import read_form
+from waypost.web.follow.form_reading import read_form
 from waypost.web.follow.link_cache import CachedLink, redirect_head
-from waypost.web.follow.parts import FollowParts
 from waypost.web.follow.query_forwarding import QueryTooLong, with_query
-from waypost.web.follow.visitor import address_of, read_asked
-from waypost.web.http.bounded_work import TooManyAtOnce
+from waypost.web.follow.route_dependencies import FollowParts
+from waypost.web.follow.visitor_headers import read_visitor
+from waypost.web.http.concurrency_limit import TooManyAtOnce
 from waypost.web.http.encoded_headers import Head
 from waypost.web.http.routing import readable
 
@@ -87,7 +87,7 @@ class Following:
 
         async def lead(known: CachedLink) -> Response:
             link, password = known.link, form.get("password", "")[: html_pages.LONGEST_PASSWORD]
-            if link.password is not None and not await self._parts.door.opens(link.id, link.password, password):
+            if link.password is not None and not await self._parts.passwords.fits(link.id, link.password, password):
                 return _counted("refused", html_pages.password_form(link, status=403, wrong="Wrong password."))
             return await self._lead(request, known, 303)
 
@@ -110,7 +110,7 @@ class Following:
 
     async def _lead(self, request: Request, known: CachedLink, status: int) -> Response:
         parts, link = self._parts, known.link
-        asked, head = read_asked(request.scope["headers"]), self._head(request, known)
+        asked, head = read_visitor(request.scope["headers"]), self._head(request, known)
         counts = request.method != "HEAD" and not asked.shown.is_preview
         if link.max_visits is not None:
             if not counts:
@@ -119,7 +119,7 @@ class Following:
                 known.is_used_up = True
                 return _counted("gone", html_pages.used_up())
         if counts:
-            address = address_of(request, asked, parts.proxies)
+            address = parts.proxies.client_of(request, asked.headers)
             parts.record(parts.observer.visit(link.id, utc_now(), address, asked.shown))
         return _counted("followed" if counts else "preview", _Redirected(status, head))
 

@@ -5,6 +5,8 @@ from typing import Protocol
 
 from zstandard import ZstdCompressor
 
+from waypost.web.http.accept_headers import weight
+
 # Below this the bytes saved fit into the packets that are sent anyway.
 LEAST = 4096
 ENCODINGS = ("zstd", "gzip")
@@ -45,14 +47,3 @@ def choose(accepted: bytes) -> str | None:
 def _read(part: str) -> tuple[str, float]:
     name, _, parameters = part.partition(";")
     return name.strip(), weight(parameters)
-
-
-def weight(parameters: str) -> float:
-    """The q of a choice in Accept or Accept-Encoding; what cannot be read counts as refused."""
-    name, _, value = parameters.strip().partition("=")
-    if name.strip() != "q":
-        return 1.0
-    try:
-        return float(value)
-    except ValueError:
-        return 0.0

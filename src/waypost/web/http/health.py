@@ -1,5 +1,6 @@
 """What every role answers: is it alive, is it ready and if not why, and its metrics."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
@@ -8,6 +9,9 @@ from fastapi import APIRouter, Response
 from waypost.kernel.errors import WaypostError
 from waypost.telemetry.metrics import CONTENT_TYPE_LATEST, generate_latest
 from waypost.web.http.routing import readable
+
+# Longer than a store waits for a connection: what it says is worth more than that it said nothing.
+_PATIENCE_SECONDS = 12.0
 
 # A probe raises what is wrong. Where all is well it may still have something to tell.
 Probe = Callable[[], Awaitable[str | None]]
@@ -41,8 +45,21 @@ def health_routes(probes: Mapping[str, Probe]) -> APIRouter:
     return router
 
 
+def softened(probe: Probe, goes_on: str) -> Probe:
+    """For what the role can do without, for a while: it stays ready, and tells what it `goes_on` with."""
+
+    async def soft() -> str | None:
+        well, said = await _judge(probe)
+        return None if well else f"{goes_on}: {said}"
+
+    return soft
+
+
 async def _judge(probe: Probe) -> tuple[bool, str]:
     try:
-        return True, await probe() or "ok"
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            return True, await probe() or "ok"
     except WaypostError as error:
-        return False, str(error)
+        return False, error.outside
+    except TimeoutError:
+        return False, "no answer in time"

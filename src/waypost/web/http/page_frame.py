@@ -2,6 +2,8 @@
 
 from html import escape
 
+from starlette.responses import Response
+
 _CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -17,3 +19,8 @@ def framed(title: str, body: str) -> str:
         f'<title>{escape(title)} · Waypost</title><link rel="stylesheet" href="/-/message.css"></head>'
         f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>"
     )
+
+
+def framed_page(status: int, title: str, body: str) -> Response:
+    headers = POLICY | {"Cache-Control": "no-store"}
+    return Response(framed(title, body), status_code=status, media_type="text/html", headers=headers)

@@ -48,7 +48,7 @@ def problem(status: int, slug: str, detail: str, **more: Any) -> Response:
 
 def from_error(error: WaypostError) -> Response:
     parameter = error.parameter if isinstance(error, AskedWrongly) else None
-    answer = problem(error.http_status, error.slug, str(error), parameter=parameter)
+    answer = problem(error.http_status, error.slug, error.outside, parameter=parameter)
     if error.http_status == 401:  # noqa: PLR2004 - not recognised
         answer.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, NotNow):

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
+from fastapi import Request
+
 from waypost.web.http.encoded_headers import Header
 from waypost.web.settings import Network
 
@@ -33,6 +35,9 @@ class Proxies:
     def __init__(self, networks: tuple[Network, ...] = ()) -> None:
         self._networks = networks
         self._is_ours = lru_cache(1024)(self._look_up)
+
+    def client_of(self, request: Request, asked: Mapping[bytes, bytes]) -> str:
+        return self.client(request.client.host if request.client else "", asked)
 
     def client(self, peer: str, asked: Mapping[bytes, bytes]) -> str:
         """The address that a request came from; `peer` is the address that is connected to us."""

@@ -2,13 +2,13 @@
 
 from fastapi import APIRouter
 
-from waypost.web.http.guard import WriteGuard
-from waypost.web.links.bulk import bulk_routes
+from waypost.web.http.authentication import WriteGuard
+from waypost.web.links.bulk_creating import bulk_routes
 from waypost.web.links.listing import listing_routes
-from waypost.web.links.parts import LinkParts
-from waypost.web.links.phrase_options import catalogue_routes
-from waypost.web.links.routes import link_routes
-from waypost.web.links.statistics import statistics_routes
+from waypost.web.links.phrase_catalogue import catalogue_routes
+from waypost.web.links.route_dependencies import LinkParts
+from waypost.web.links.single_link_routes import link_routes
+from waypost.web.links.visits_and_history import visits_and_history_routes
 
 
 def all_link_routes(parts: LinkParts, guard: WriteGuard) -> list[APIRouter]:
@@ -17,6 +17,6 @@ def all_link_routes(parts: LinkParts, guard: WriteGuard) -> list[APIRouter]:
         listing_routes(parts, guard),
         bulk_routes(parts, guard),
         link_routes(parts, guard),
-        statistics_routes(parts, guard),
+        visits_and_history_routes(parts, guard),
         catalogue_routes(parts),
     ]

@@ -13,13 +13,13 @@ from waypost.sharing.links.link import LinkDocument
 from waypost.sharing.links.store import Position, Wanted
 from waypost.sharing.links.terms import fold_tag
 from waypost.sharing.visits.spans import from_us, to_us
-from waypost.web.http import value_readers
-from waypost.web.http.guard import WriteGuard
+from waypost.web.http import parameter_values
+from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.parameters import Parameter, Parameters
 from waypost.web.http.routing import readable
-from waypost.web.links import times
-from waypost.web.links.parts import LinkParts
-from waypost.web.links.schemas import SECURITY, gives, refuses
-from waypost.web.places.parameters import Parameter, Parameters
+from waypost.web.links import time_parameters
+from waypost.web.links.openapi import SECURITY, gives, refuses
+from waypost.web.links.route_dependencies import LinkParts
 
 MOST = 1000
 _DEFAULT = 100
@@ -47,19 +47,19 @@ def _position(text: str) -> Position:
     return Position(from_us(int(found[1])), found[2])
 
 
-_SHORT = {"type": "string", "minLength": 1, "maxLength": value_readers.LONGEST_VALUE}
+_SHORT = {"type": "string", "minLength": 1, "maxLength": parameter_values.LONGEST_VALUE}
 _TAKEN = Parameters(
     Parameter("q", "found in phrase, title or target; case does not count", _SHORT, _text),
     Parameter("tag", "links with this tag", _SHORT, lambda text: fold_tag(_text(text))),
     Parameter("language", "links whose phrase was drawn in this language", _SHORT, _text),
     Parameter("theme", "links whose phrase was drawn from this theme", _SHORT, _text),
-    Parameter("from", "links made from this moment on", times.FROM.schema, times.moment),
-    Parameter("to", "links made before this moment", times.TO.schema, times.moment),
+    Parameter("from", "links made from this moment on", time_parameters.FROM.schema, time_parameters.moment),
+    Parameter("to", "links made before this moment", time_parameters.TO.schema, time_parameters.moment),
     Parameter(
         "limit",
         "most links to return",
         {"type": "integer", "minimum": 1, "maximum": MOST, "default": _DEFAULT},
-        value_readers.whole(1, MOST),
+        parameter_values.whole(1, MOST),
     ),
     Parameter(
         "cursor",
@@ -78,7 +78,7 @@ def listing_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
         asker = await guard(request)
         asker.needs("links:read")
         values = _TAKEN.read(request.scope["query_string"])
-        times.check_order(values)
+        time_parameters.check_order(values)
         wanted = _wanted(values, None if asker.caller.is_admin else asker.caller.owner)
         page = await parts.links.page(wanted, values.get("cursor"), values.get("limit", _DEFAULT))
         base = parts.follow.base_url(request)

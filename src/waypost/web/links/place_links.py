@@ -9,14 +9,14 @@ from waypost.serving.shelf import LiveGeneration
 from waypost.sharing.links.draft import Draft
 from waypost.sharing.links.link import LinkDocument
 from waypost.sharing.links.targets import place_page
-from waypost.web.http.guard import WriteGuard
-from waypost.web.links.creating import may_make
-from waypost.web.links.parts import LinkParts
-from waypost.web.links.routes import answer_made
-from waypost.web.links.schemas import SECURITY, gives, refuses
-from waypost.web.places.api import UnknownPlace
-from waypost.web.places.description import PLACE
-from waypost.web.places.parameters import BadParameter, Parameters
+from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.parameters import BadParameter, Parameters
+from waypost.web.links.creation_checks import may_make
+from waypost.web.links.openapi import SECURITY, gives, refuses
+from waypost.web.links.route_dependencies import LinkParts
+from waypost.web.links.single_link_routes import answer_made
+from waypost.web.places.openapi import PLACE
+from waypost.web.places.place_answers import UnknownPlace
 
 _NO_PARAMETERS = Parameters()
 

@@ -74,7 +74,7 @@ _PROBLEM = head_of((b"cache-control", b"no-store"), (b"content-type", b"applicat
 
 def problem_answer(error: WaypostError) -> Answer:
     parameter = error.parameter if isinstance(error, AskedWrongly) else None
-    body = problem_document(error.http_status, error.slug, str(error), parameter=parameter)
+    body = problem_document(error.http_status, error.slug, error.outside, parameter=parameter)
     return Answer(error.http_status, _PROBLEM, [body], len(body))
 
 

@@ -7,7 +7,7 @@ import msgspec
 from waypost.serving.reading.reader import Generation
 from waypost.serving.reading.selected import Selected
 from waypost.web.places.answer import Chunk
-from waypost.web.places.asking import Asking
+from waypost.web.places.place_request import PlaceRequest
 
 _KIND = "application/geo+json"
 
@@ -38,18 +38,18 @@ def _origin(generation: str, attribution: tuple[str, ...]) -> bytes:
     return b'"generation":"%b","attribution":%b,' % (generation.encode(), msgspec.json.encode(attribution))
 
 
-def own(asking: Asking, path: str) -> Links:
-    return [{"rel": "self", "type": _KIND, "href": asking.address(path)}]
+def own(request: PlaceRequest, path: str) -> Links:
+    return [{"rel": "self", "type": _KIND, "href": request.address(path)}]
 
 
-def forms(asking: Asking, path: str) -> Links:
+def forms(request: PlaceRequest, path: str) -> Links:
     """Links to the document itself, and to its page for people."""
-    return [*own(asking, path), {"rel": "alternate", "type": "text/html", "href": asking.address(path, f="html")}]
+    return [*own(request, path), {"rel": "alternate", "type": "text/html", "href": request.address(path, f="html")}]
 
 
-def following(asking: Asking, path: str, generation: Generation, found: Selected) -> Links:
+def following(request: PlaceRequest, path: str, generation: Generation, found: Selected) -> Links:
     """The link to the next page, which is of the same generation; none after the last."""
     if found.next is None:
         return []
-    href = asking.address(path, generation=generation.name, cursor=found.next)
+    href = request.address(path, generation=generation.name, cursor=found.next)
     return [{"rel": "next", "type": _KIND, "href": href}]

@@ -13,8 +13,8 @@ from time import perf_counter
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from waypost.web.http.encoded_headers import Head, Header, head_of
+from waypost.web.http.hot_path_headers import parse_block
 from waypost.web.http.middleware import Bounds, measure
-from waypost.web.http.request_headers import parse_block
 from waypost.web.places.answer import LARGE, Answer
 from waypost.web.places.routes import Front
 
@@ -66,8 +66,8 @@ class HotPath:
         route, handler = self._routes[path, len(inside)]
         if place == b"counts":
             return None
-        asking = self._front.asking(query or b"", asked, scheme)
-        answer = self._front.answer_now(handler, asking, *inside)
+        request = self._front.place_request(query or b"", asked, scheme)
+        answer = self._front.answer_now(handler, request, *inside)
         if answer is None or answer.size > LARGE:
             return None
         if default is not self._default:

@@ -8,35 +8,35 @@ import msgspec
 
 from waypost.serving.reading.selected import Selected
 from waypost.web.http.page_frame import POLICY, framed
-from waypost.web.places.asking import Asking
+from waypost.web.places.place_request import PlaceRequest
 
 HEADERS = [(name.lower().encode(), value.encode()) for name, value in POLICY.items()]
 
 Link = dict[str, str]
 
 
-def items(asking: Asking, path: str, found: Selected, more: list[Link]) -> str:
+def items(request: PlaceRequest, path: str, found: Selected, more: list[Link]) -> str:
     features = msgspec.json.decode(b"".join((b"[", *found.chunks(), b"]")))
     matched = "" if found.matched is None else f" of {found.matched:,}"
     body = [
-        f"<p>{len(features):,}{matched} places. {_link(asking.address(path, f='json'), 'As GeoJSON')}</p>",
+        f"<p>{len(features):,}{matched} places. {_link(request.address(path, f='json'), 'As GeoJSON')}</p>",
         "<table><tr><th>Name</th><th>Town</th><th>Country</th><th>Operator</th><th>Status</th></tr>",
-        *(_row(asking.base + path, each) for each in features),
+        *(_row(request.base + path, each) for each in features),
         "</table>",
         *(f"<p>{_link(each['href'], 'Next page')}</p>" for each in more),
     ]
     return framed("Places", "".join(body))
 
 
-def item(asking: Asking, path: str, feature: memoryview) -> str:
+def item(request: PlaceRequest, path: str, feature: memoryview) -> str:
     properties = msgspec.json.decode(feature)["properties"]
     rows = "".join(
         f"<dt>{escape(name)}</dt><dd>{escape(_shown(value))}</dd>"
         for name, value in properties.items()
         if value not in (None, [], {})
     )
-    collection = _link(asking.base + "/collections/places/items", "All places")
-    json = _link(asking.address(path, f="json"), "As GeoJSON")
+    collection = _link(request.base + "/collections/places/items", "All places")
+    json = _link(request.address(path, f="json"), "As GeoJSON")
     return framed(properties["name"], f"<p>{collection} · {json}</p><dl>{rows}</dl>")
 
 

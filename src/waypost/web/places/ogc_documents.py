@@ -4,7 +4,7 @@ from typing import Any
 
 from waypost import __version__
 from waypost.serving.reading.reader import Generation
-from waypost.web.http.value_readers import STATUSES
+from waypost.web.http.parameter_values import STATUSES
 
 TITLE = "Waypost"
 _CRS = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"

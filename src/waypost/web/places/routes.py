@@ -8,14 +8,14 @@ from fastapi import APIRouter, Request, Response
 from starlette.types import Scope
 
 from waypost.kernel.errors import WaypostError
+from waypost.web.http.parameters import Parameters
 from waypost.web.http.routing import readable
-from waypost.web.places import description as says
+from waypost.web.places import openapi as says
 from waypost.web.places.answer import Answer, AnswerResponse, problem_answer
-from waypost.web.places.api import GenerationGone, NotOpen, PlacesApi
-from waypost.web.places.asking import Asking
-from waypost.web.places.ogc_answers import Documents
-from waypost.web.places.parameters import Parameters
-from waypost.web.places.tiles import TileAnswers
+from waypost.web.places.ogc_answers import OgcAnswers
+from waypost.web.places.place_answers import GenerationGone, NotOpen, PlaceAnswers
+from waypost.web.places.place_request import PlaceRequest
+from waypost.web.places.tile_answers import TileAnswers
 
 Handler = Callable[..., Answer]
 
@@ -36,30 +36,30 @@ class PlaceRoute:
 
 
 class Front:
-    """Everything that answers about places, and what turns a request into an `Asking` and an error into a problem."""
+    """Everything that answers about places; turns a request into a `PlaceRequest`, and an error into a problem."""
 
-    def __init__(self, api: PlacesApi, public_url: str) -> None:
-        self._api = api
+    def __init__(self, answers: PlaceAnswers, public_url: str) -> None:
+        self._answers = answers
         self._public_url = public_url
-        self.tiles = TileAnswers(api)
-        self.documents = Documents(api, self.tiles)
+        self.tiles = TileAnswers(answers)
+        self.ogc = OgcAnswers(answers, self.tiles)
 
     def routes(self) -> list[PlaceRoute]:
-        api, docs, tiles = self._api, self.documents, self.tiles
+        answers, ogc, tiles = self._answers, self.ogc, self.tiles
         items = "/collections/places/items"
         # The order matters: `counts` is not a place.
         return [
-            PlaceRoute("/v1/places", api.places, api.for_list, says.COLLECTION),
-            PlaceRoute("/v1/places/counts", api.counts, api.for_counts, says.COUNTS),
-            PlaceRoute("/v1/places/{place}", api.place, api.for_place, says.FEATURE, (says.PLACE,)),
-            PlaceRoute("/conformance", docs.conformance, docs.formed, says.CONFORMANCE, tagged=False),
-            PlaceRoute("/collections", docs.collections, docs.formed, says.COLLECTIONS, tagged=False),
-            PlaceRoute("/collections/places", docs.collection, docs.formed, says.ABOUT, tagged=False),
-            PlaceRoute("/collections/places/schema", docs.schema, docs.plain, says.SCHEMA, tagged=False),
-            PlaceRoute("/collections/places/queryables", docs.queryables, docs.plain, says.SCHEMA, tagged=False),
-            PlaceRoute(items, api.items, api.for_items, says.COLLECTION | says.PAGE),
-            PlaceRoute(f"{items}/{{place}}", api.item, api.for_item, says.FEATURE | says.PAGE, (says.PLACE,)),
-            PlaceRoute("/tiles/places.json", docs.tiles, docs.plain, says.TILEJSON, tagged=False),
+            PlaceRoute("/v1/places", answers.places, answers.for_list, says.COLLECTION),
+            PlaceRoute("/v1/places/counts", answers.counts, answers.for_counts, says.COUNTS),
+            PlaceRoute("/v1/places/{place}", answers.place, answers.for_place, says.FEATURE, (says.PLACE,)),
+            PlaceRoute("/conformance", ogc.conformance, ogc.formed, says.CONFORMANCE, tagged=False),
+            PlaceRoute("/collections", ogc.collections, ogc.formed, says.COLLECTIONS, tagged=False),
+            PlaceRoute("/collections/places", ogc.collection, ogc.formed, says.ABOUT, tagged=False),
+            PlaceRoute("/collections/places/schema", ogc.schema, ogc.plain, says.SCHEMA, tagged=False),
+            PlaceRoute("/collections/places/queryables", ogc.queryables, ogc.plain, says.SCHEMA, tagged=False),
+            PlaceRoute(items, answers.items, answers.for_items, says.COLLECTION | says.PAGE),
+            PlaceRoute(f"{items}/{{place}}", answers.item, answers.for_item, says.FEATURE | says.PAGE, (says.PLACE,)),
+            PlaceRoute("/tiles/places.json", ogc.tiles, ogc.plain, says.TILEJSON, tagged=False),
             PlaceRoute("/tiles/{z}/{x}/{y}.mvt", tiles.tile, tiles.parameters, says.TILE, says.TILE_NUMBERS),
         ]
 
@@ -83,18 +83,18 @@ class Front:
             openapi_extra={"parameters": [*route.inside, *route.takes.described()]},
         )
 
-    def asking(self, query: bytes, headers: Mapping[bytes, bytes], scheme: str) -> Asking:
-        return Asking(query, headers, scheme, self._public_url)
+    def place_request(self, query: bytes, headers: Mapping[bytes, bytes], scheme: str) -> PlaceRequest:
+        return PlaceRequest(query, headers, scheme, self._public_url)
 
     async def answer(self, handler: Handler, scope: Scope, *inside: str) -> Answer:
         """Returns the handler's answer. An old generation that still exists is opened in a thread, and asked again."""
-        asking = self.asking(scope["query_string"], dict(scope["headers"]), scope["scheme"])
+        request = self.place_request(scope["query_string"], dict(scope["headers"]), scope["scheme"])
         try:
             try:
-                return handler(asking, *inside)
+                return handler(request, *inside)
             except NotOpen as wanted:
-                opened = await asyncio.to_thread(self._api.live.keep, wanted.generation)
-                answer = handler(asking, *inside)
+                opened = await asyncio.to_thread(self._answers.live.keep, wanted.generation)
+                answer = handler(request, *inside)
                 # Held until here, so that no other request could close it.
                 del opened
                 return answer
@@ -106,10 +106,10 @@ class Front:
         except WaypostError as error:
             return problem_answer(error)
 
-    def answer_now(self, handler: Handler, asking: Asking, *inside: str) -> Answer | None:
+    def answer_now(self, handler: Handler, request: PlaceRequest, *inside: str) -> Answer | None:
         """Like `answer`, for a caller who cannot wait: None if the answer needs a generation that is not open."""
         try:
-            return handler(asking, *inside)
+            return handler(request, *inside)
         except NotOpen:
             return None
         except WaypostError as error:

@@ -3,13 +3,13 @@
 from datetime import UTC, date, datetime, timedelta
 
 import msgspec
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from waypost.sharing.visits.day_keys import DayKeys
-from waypost.sharing.visits.lines import VisitLines, day_of
+from waypost.sharing.visits.lines import VisitLines, day_of, read_line
 from waypost.sharing.visits.visit import Visit
-from waypost.sharing.visits.visitors import Observer, ShownByBrowser
+from waypost.sharing.visits.visitors import Observer, ShownByBrowser, read_headers
 
 
 class SameKey(DayKeys):
@@ -48,6 +48,16 @@ def test_a_line_is_the_observers_visit(
     whole = OBSERVER.visit(link_id, datetime.fromtimestamp(moment, UTC), address, shown)
     assert abs(visit.at - whole.at) <= timedelta(microseconds=2)
     assert visit == msgspec.structs.replace(whole, id=visit.id, at=visit.at)
+
+
+@given(headers=st.dictionaries(st.sampled_from([b"user-agent", b"referer", b"accept-language"]), st.binary()))
+@example(headers={b"user-agent": rb"\u0000"})
+def test_whatever_a_browser_sends_its_line_can_be_read_and_has_no_nul(headers: dict[bytes, bytes]) -> None:
+    lines = VisitLines(OBSERVER)
+    line = lines.line(b"link", 1e9, lines.ending(1e9, "203.0.113.7", read_headers(headers)))
+    visit = read_line(line)
+    assert visit.link_id == "link"
+    assert "\0" not in "".join(map(str, msgspec.structs.astuple(visit)))
 
 
 @given(moments=st.lists(MOMENTS, min_size=2, max_size=20))

@@ -17,10 +17,12 @@ from waypost.bootstrap.stores import open_sharing_stores
 from waypost.kernel.errors import TransientError
 from waypost.settings import load_settings
 from waypost.sharing.visits import shipper as shipping
+from waypost.sharing.visits.set_aside import SetAsideLine
 from waypost.sharing.visits.shipper import Shipper, VisitSink
 from waypost.sharing.visits.spool import Spool
-from waypost.sharing.visits.store import VisitStore
+from waypost.sharing.visits.store import VisitsRefused, VisitStore
 from waypost.sharing.visits.visit import Visit
+from waypost.telemetry.metrics import VISITS_SHIPPED
 
 AT = datetime(2026, 2, 21, 12, tzinfo=UTC)
 LINK = "otter"
@@ -350,5 +352,31 @@ def test_a_damaged_segment_does_not_stop_a_running_shipper(
         await asyncio.gather(running, return_exceptions=True)
         await shipper.close()
         assert await store.count(LINK) == 2
+
+    using(work)
+
+
+@pytest.mark.parametrize("bad", [{0}, {39}, {3, 4, 30}, set(range(40)), set()])
+def test_visits_that_the_store_refuses_are_found_and_set_aside_and_the_others_count(
+    using: Using, folder: Path, bad: set[int]
+) -> None:
+    async def work(store: Watched) -> None:
+        class Picky:
+            async def append(self, visits: Sequence[Visit]) -> int:
+                if any(visit(number) in visits for number in bad):
+                    raise VisitsRefused("no such visits here")
+                return await store.append(visits)
+
+        leave_behind(folder, 40)
+        shipper = shipper_in(folder, Picky())
+        shipped = VISITS_SHIPPED._value.get()
+        with capture_logs():
+            await shipper.ship()
+            await shipper.close()
+        assert await store.count(LINK) == sum(store.batches) == VISITS_SHIPPED._value.get() - shipped == 40 - len(bad)
+        lines = [line for path in files(folder) for line in path.read_bytes().splitlines()]
+        kept = [msgspec.json.decode(line, type=SetAsideLine) for line in lines]
+        assert {msgspec.json.decode(each.line, type=Visit).id for each in kept} == {f"visit-{each}" for each in bad}
+        assert {each.reason for each in kept} <= {"no such visits here"}
 
     using(work)

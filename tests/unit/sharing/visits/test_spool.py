@@ -36,7 +36,8 @@ def read(segment: Segment, most_bytes: int = PLENTY) -> list[str]:
     """The ids of all that is left to ship, batch by batch."""
     found: list[str] = []
     while batch := segment.next_batch(most_bytes):
-        found += [one.id for one in batch.visits]
+        found += [one.visit.id for one in batch.spooled]
+        segment.set_aside(batch.bad)
         segment.mark_shipped(batch)
     return found
 
@@ -102,7 +103,7 @@ def test_what_was_appended_can_be_shipped_once(spool: Spool) -> None:
         spool.append(visit(number))
     batch = spool.own.next_batch(PLENTY)
     assert batch
-    assert batch.visits == [visit(0), visit(1), visit(2)]
+    assert [one.visit for one in batch.spooled] == [visit(0), visit(1), visit(2)]
     assert spool.own.next_batch(PLENTY) == batch
     spool.own.mark_shipped(batch)
     assert spool.own.next_batch(PLENTY) is None
@@ -142,14 +143,13 @@ def test_a_torn_last_line_was_never_answered_for(tmp_path: Path) -> None:
         line(2).replace(b"otter", b"ott\xffr"),
     ],
 )
-def test_a_damaged_line_is_counted_and_does_not_stop_the_rest(tmp_path: Path, damaged: bytes) -> None:
-    before = lost()
+def test_a_damaged_line_is_set_aside_and_does_not_stop_the_rest(tmp_path: Path, damaged: bytes) -> None:
     segment = left_behind(tmp_path, line(1) + damaged + line(3))
     with capture_logs() as logged:
         assert read(segment) == ["visit-1", "visit-3"]
-    assert lost() == before + 1
-    assert [entry["event"] for entry in logged] == ["a line of the spool is damaged"]
+    assert [entry["event"] for entry in logged] == ["lines of the spool cannot be counted and are set aside"]
     segment.remove()
+    assert [path.name for path in tmp_path.iterdir()] == ["dead.set-aside.ndjson"]
 
 
 def test_a_damaged_line_longer_than_a_batch_does_not_stop_the_rest_either(tmp_path: Path) -> None:

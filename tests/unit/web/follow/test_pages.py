@@ -16,8 +16,8 @@ from support.links import TARGET, a_link
 from support.redirects import Host, host
 from waypost.web.follow import html_pages
 from waypost.web.follow.abuse_reports import Allowance
-from waypost.web.follow.password_door import PasswordDoor
-from waypost.web.http.bounded_work import TooManyAtOnce
+from waypost.web.follow.password_checking import PasswordChecker
+from waypost.web.http.concurrency_limit import TooManyAtOnce
 
 pytestmark = pytest.mark.anyio
 
@@ -167,13 +167,13 @@ async def test_guesses_for_a_link_come_one_after_the_other_and_few_may_wait() ->
         at_once -= 1
         return False
 
-    door = PasswordDoor(verify, pause=0.01)
-    asked = await asyncio.gather(*(door.opens("link", "x", "y") for _ in range(20)), return_exceptions=True)
+    checker = PasswordChecker(verify, pause=0.01)
+    asked = await asyncio.gather(*(checker.fits("link", "x", "y") for _ in range(20)), return_exceptions=True)
     assert most_at_once == 1
     assert [each for each in asked if each is False] == [False] * 5
     assert sum(isinstance(each, TooManyAtOnce) for each in asked) == 15
-    assert door._at_link == {}
-    assert await door.opens("link", "x", "y") is False
+    assert checker._at_link == {}
+    assert await checker.fits("link", "x", "y") is False
 
 
 async def test_a_flood_of_guesses_is_sent_away(tmp_path: Path) -> None:

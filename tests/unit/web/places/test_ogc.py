@@ -13,7 +13,7 @@ from support.snapshots import shelve, stations
 from support.web_server import places_app
 from waypost.kernel.clock import from_text
 from waypost.web.app import App
-from waypost.web.places.negotiation import wants_html
+from waypost.web.http.accept_headers import wants_html
 
 PLACES = stations(250)
 ITEMS = "/collections/places/items"

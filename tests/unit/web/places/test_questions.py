@@ -11,7 +11,7 @@ from support.snapshots import shelve, stations
 from support.web_server import places_app
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import App, Places, make_app
-from waypost.web.http.guard import WriteGuard
+from waypost.web.http.authentication import WriteGuard
 
 PLACES = stations(400)
 MAP = "https://map.example.org"

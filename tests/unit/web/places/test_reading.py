@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from waypost.kernel.errors import AskedWrongly
 from waypost.places.place import read_id
-from waypost.web.places.api import _id_bytes
-from waypost.web.places.parameters import Listing, Parameters
+from waypost.web.http.parameters import Parameters
+from waypost.web.places.parameters import Listing
+from waypost.web.places.place_answers import _id_bytes
 
 LISTING = Listing(1000)
 

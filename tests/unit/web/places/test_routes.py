@@ -14,8 +14,8 @@ from support.places import place
 from waypost.serving.building.builder import build
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import Places, make_app
-from waypost.web.http.guard import WriteGuard
-from waypost.web.places import api
+from waypost.web.http.authentication import WriteGuard
+from waypost.web.places import place_answers
 
 NOW = datetime(2026, 2, 21, tzinfo=UTC)
 MOST = 3
@@ -90,7 +90,7 @@ def test_a_slash_leads_nowhere_else(app: ASGIApp, path: str) -> None:
 
 
 def test_a_page_for_people_is_shorter_than_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "_MOST_ON_A_PAGE", 2)
+    monkeypatch.setattr(place_answers, "_MOST_ON_A_PAGE", 2)
     build(PLACES, tmp_path, now=NOW)
     page = get(app_over(tmp_path), "/collections/places/items?f=html&limit=3").text
     assert ("2 of 6 places" in page, "cursor=2" in page) == (True, True)

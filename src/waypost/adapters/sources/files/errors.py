@@ -6,8 +6,6 @@ from waypost.kernel.errors import TerminalError
 class FileUnusable(TerminalError):
     """A file is gone, may not be read, is damaged, or changes all the time; an import of it would not be whole."""
 
-    slug = "file-unusable"
-
 
 class FileBroken(Exception):
     """The file does not hold together: there is no telling where its next record begins, or that there is none."""

@@ -20,7 +20,7 @@ from waypost.importing.base import BaseSource
 from waypost.importing.definitions import SourceContext
 from waypost.importing.plan import MOST_SHARDS
 from waypost.importing.source import BadScope, Page, Scope
-from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("files")

@@ -3,7 +3,6 @@
 A cursor says how it goes on: `token:…`, `at:/path?…`, `after:17`, or by number, with what came before.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from waypost.adapters.sources.http import ProviderAnswer, ProviderClient, Provid
 from waypost.adapters.sources.json_api.body import Body
 from waypost.adapters.sources.json_api.numbered import Numbered
 from waypost.adapters.sources.json_api.tables import PaginationTable
-from waypost.adapters.sources.tally import count_on, how_it_moved, is_certain
+from waypost.adapters.sources.tally import count_on, digest_of, how_it_moved, is_certain
 from waypost.adapters.sources.weblinks import next_link
 from waypost.importing.source import BadCursor, Remembered, StuckCursor
 
@@ -124,7 +123,7 @@ class Paging:
 
     def _by_number(self, received: Received, cursor: str | None) -> Onwards:
         table, count = self._table, len(received.records)
-        before, check = self._numbered(cursor) if cursor else None, _digest(received.records)
+        before, check = self._numbered(cursor) if cursor else None, digest_of(received.records)
         if before and count and before.check == check:
             raise StuckCursor(
                 f"the provider sends the same page again: does it know the parameter {table.parameter!r}"
@@ -174,13 +173,6 @@ def _judged(
 ) -> Onwards:
     so_far = before.tally if before else None
     return Onwards(cursor, last, moved=how_it_moved(so_far, total), certain=is_certain(so_far, following.tally))
-
-
-def _digest(records: Sequence[msgspec.Raw]) -> str:
-    digest = hashlib.blake2s(digest_size=8)
-    for record in records:
-        digest.update(record)
-    return digest.hexdigest()
 
 
 def _part(cursor: str, prefix: str) -> str:

@@ -14,7 +14,7 @@ from waypost.importing.source import OutsideScope
 from waypost.importing.windows import Window
 from waypost.places.countries import NAMES
 from waypost.places.place import Place
-from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
 
 # A provider may round; what lies further outside than this (about 100 m) shows that it did not understand the box.
 _NEAR = 0.001

@@ -23,7 +23,7 @@ from waypost.importing.definitions import SourceContext
 from waypost.importing.geography import FLOOR_DEPTH, cell_of, code_of
 from waypost.importing.pages import PERIODS
 from waypost.importing.source import Extent, Fetched, Page, PlanAxis, Reject, Remembered
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 
 # The version of how records become places and pages become cursors; to be raised when that changes.
 _MAPPING = 2

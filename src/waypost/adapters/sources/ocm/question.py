@@ -9,7 +9,7 @@ from datetime import date, datetime
 from waypost.importing.cuts import IdRange
 from waypost.importing.windows import Window
 from waypost.places.countries import NAMES
-from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
 
 _PERIODS = ("full", "refresh", "window")
 _FORMS = {("country", period, *more) for period in _PERIODS for more in ((), ("ids",))}

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from waypost.adapters.sources.values import as_utc
+from waypost.adapters.sources.values import as_utc, filled
 from waypost.places.place import Address, Attributes, Connector, Place, Status
 
 _STATUSES: dict[int, Status] = {
@@ -50,7 +50,7 @@ class _Connection(
     quantity: int | None = None
 
     def to_connector(self) -> Connector:
-        name = _text(self.type.title if self.type else None) or f"type {self.type_id or 0}"
+        name = filled(self.type.title if self.type else None) or f"type {self.type_id or 0}"
         return Connector(name, self.power_kw, self.quantity or 1)
 
 
@@ -88,14 +88,14 @@ class OcmRecord(
         return Place(
             external_id=external_id,
             source="ocm",
-            name=_text(where.title) or _text(where.town) or external_id,
+            name=filled(where.title) or filled(where.town) or external_id,
             lat=where.latitude,
             lon=where.longitude,
-            country=_text(where.country.iso_code if where.country else None) or asked_for,
+            country=filled(where.country.iso_code if where.country else None) or asked_for,
             address=Address(
-                _text(where.address_line1), _text(where.town), _text(where.state_or_province), _text(where.postcode)
+                filled(where.address_line1), filled(where.town), filled(where.state_or_province), filled(where.postcode)
             ),
-            operator=_text(self.operator.title if self.operator else None),
+            operator=filled(self.operator.title if self.operator else None),
             categories=("charging",),
             status=_STATUSES.get(self.status_id or 0, "unknown"),
             attributes=self._attributes(),
@@ -106,8 +106,3 @@ class OcmRecord(
         connectors = tuple(connection.to_connector() for connection in self.connections or ())
         powers = [connector.power_kw for connector in connectors if connector.power_kw is not None]
         return Attributes(connectors, max(powers, default=None), self.points)
-
-
-def _text(value: str | None) -> str | None:
-    """Empty strings stand for nothing as often as nulls do."""
-    return (value.strip() or None) if value else None

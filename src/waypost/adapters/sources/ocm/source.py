@@ -15,7 +15,7 @@ from waypost.importing.ocm_settings import PUBLIC_URL, OcmSettings
 from waypost.importing.settings import ImportingSettings
 from waypost.importing.source import BadCursor, Page, PlanAxis
 from waypost.places.licence import Licence
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 
 _CURSOR = "after:"
 

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from waypost.adapters.sources.ocpi.standards import name_of
-from waypost.adapters.sources.values import as_utc
+from waypost.adapters.sources.values import as_utc, filled
 from waypost.places.countries import country_code
 from waypost.places.place import Address, Attributes, Connector, Place, Status
 
@@ -71,16 +71,16 @@ class Location(msgspec.Struct):
 
     def to_place(self, source: str, external_id: str) -> Place:
         """Raises ValueError, with the reason, for a location that cannot be a place."""
-        street, town = _text(self.address), _text(self.city)
+        street, town = filled(self.address), filled(self.city)
         return Place(
             external_id=external_id,
             source=source,
-            name=_text(self.name) or street or town or external_id,
+            name=filled(self.name) or street or town or external_id,
             lat=_degrees(self.coordinates.latitude, "latitude", 90),
             lon=_degrees(self.coordinates.longitude, "longitude", 180),
             country=country_code(self.country or "") or country_code(self.country_code or ""),
-            address=Address(street, town, _text(self.state), _text(self.postal_code)),
-            operator=_text(self.operator.name) if self.operator else None,
+            address=Address(street, town, filled(self.state), filled(self.postal_code)),
+            operator=filled(self.operator.name) if self.operator else None,
             categories=("charging",),
             status=self._status(),
             attributes=self._attributes(),
@@ -137,7 +137,3 @@ def _degrees(given: str | float, name: str, most: int) -> float:
     if not abs(degrees) <= most:  # written so that NaN does not pass
         raise ValueError(f"{name} {str(given)[:40]!r} is not on Earth")
     return degrees
-
-
-def _text(value: str | None) -> str | None:
-    return (value or "").strip() or None

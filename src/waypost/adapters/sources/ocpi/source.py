@@ -1,6 +1,5 @@
 """The OCPI source: locations page by page, from where the provider's versions lead, or from their address."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from waypost.adapters.sources.ocpi.records import Identity, Location
 from waypost.adapters.sources.ocpi.tables import OcpiTable, access_of, read
 from waypost.adapters.sources.over_http import HttpSource
 from waypost.adapters.sources.reading import decode, decode_part, read_array
-from waypost.adapters.sources.tally import RecordTally, count_on, how_it_moved, is_certain
+from waypost.adapters.sources.tally import RecordTally, count_on, digest_of, how_it_moved, is_certain
 from waypost.adapters.sources.weblinks import next_link
 from waypost.importing.base import budget_key
 from waypost.importing.cuts import Axis, IdRange
@@ -22,7 +21,7 @@ from waypost.importing.pages import PERIODS
 from waypost.importing.source import Fetched, Page, PlanAxis, Reject, StuckCursor
 from waypost.importing.windows import Window
 from waypost.kernel.clock import to_text
-from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
 
 _VERSIONS = "versions:"
 
@@ -165,7 +164,7 @@ class OcpiSource(HttpSource):
             return str(PageLink(tally, self._client.follow(answer, link)))
         if isinstance(position, PageLink) or not records:
             return None
-        check = _digest(records)
+        check = digest_of(records)
         if check == position.check:
             raise StuckCursor("the provider sends the same page again: it seems to ignore the offset")
         total = _total(answer)
@@ -200,10 +199,3 @@ def _window(shard: ShardKey, source: str) -> Window | None:
     if shard.source != source or len(shard.axes) != 1 or shard.axes[0] not in PERIODS:
         raise BadShardKey(f"{shard} is not a shard of the source {source}, which has one of {', '.join(PERIODS)}")
     return Window.parse(shard["window"]) if "window" in shard.axes else None
-
-
-def _digest(records: Sequence[msgspec.Raw]) -> str:
-    digest = hashlib.blake2s(digest_size=8)
-    for record in records:
-        digest.update(record)
-    return digest.hexdigest()

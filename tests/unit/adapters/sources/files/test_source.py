@@ -35,7 +35,7 @@ from waypost.importing.plan import UnsupportedScope
 from waypost.importing.settings import ImportingSettings
 from waypost.importing.source import BadCursor, Page, ProviderUnavailable, Scope
 from waypost.places.licence import Licence
-from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
 
 DAY = date(2026, 2, 21)
 PAGE = 10

@@ -10,7 +10,7 @@ import pytest
 from support.lighthouses import Lighthouses, light, open_source
 from support.told_provider import Told, http, provider
 from waypost.importing.source import Page, Remembered
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 
 SHARD = ShardKey.parse("lights/refresh:1")
 WINDOW = ShardKey.parse("lights/window:2026-02-21T10:00:00Z..2026-02-21T11:00:00Z")

@@ -31,7 +31,7 @@ from waypost.importing.source import (
     StuckCursor,
 )
 from waypost.places.place import Address, Attributes, Place, to_feature, to_properties
-from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
 
 FULL = "lights/full:2026-02-21"
 HOUR = "window:2026-02-21T10:00:00Z..2026-02-21T11:00:00Z"

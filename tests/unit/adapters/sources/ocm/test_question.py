@@ -16,7 +16,7 @@ from waypost.importing.plan import UnsupportedScope
 from waypost.importing.settings import ImportingSettings
 from waypost.importing.source import Page, Scope
 from waypost.kernel.configuration import Secret
-from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
 
 HOUR = "ocm/country:DE/window:2026-02-21T10:00:00Z..2026-02-21T11:00:00Z"
 FULL = "ocm/country:DE/full:2026-02-21"

@@ -30,7 +30,7 @@ from waypost.importing.source import (
 from waypost.kernel.configuration import Secret
 from waypost.kernel.errors import WaypostError
 from waypost.places.place import Address, Connector
-from waypost.scaling.jobs.shards import ShardKey
+from waypost.scaling.jobs.shard_keys import ShardKey
 
 KEY = "hunter2"
 SHARD = ShardKey("ocm", (("country", "DE"), ("full", "2026-02-21")))

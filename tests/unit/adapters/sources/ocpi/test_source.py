@@ -31,7 +31,7 @@ from waypost.importing.source import (
 from waypost.kernel.configuration import SettingError
 from waypost.places.licence import Licence
 from waypost.places.place import Connector
-from waypost.scaling.jobs.shards import BadShardKey, ShardKey
+from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
 
 FULL = "plugs/full:2026-02-21"
 HOUR = "plugs/window:2026-02-21T10:00:00Z..2026-02-21T11:00:00Z"

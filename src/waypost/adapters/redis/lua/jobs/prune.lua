@@ -3,8 +3,10 @@
 -- KEYS[1]  the root
 -- ARGV[1]  status: done, dead or cancelled; others have no end, so nothing is found
 -- ARGV[2]  the time, in µs
--- ARGV[3]  how many at most
--- returns  how many were forgotten
+-- ARGV[3]  how many to look at
+-- ARGV[4]  how the keys of their shards begin
+-- ARGV[5]  how many of the oldest to pass over
+-- returns  how many were looked at, and how many of them were forgotten
 
 local function leave_group(job, group, counters)
   local before = {}
@@ -38,13 +40,16 @@ local function forget(job)
 end
 
 local ended = key('ended:', ARGV[1])
-local old = redis.call('ZRANGEBYSCORE', ended, '-inf', '(' .. ARGV[2], 'LIMIT', 0, ARGV[3])
+local old = redis.call('ZRANGEBYSCORE', ended, '-inf', '(' .. ARGV[2], 'LIMIT', ARGV[5], ARGV[3])
+local gone = 0
 for _, id in ipairs(old) do
   local job = find(id)
-  if job then
-    forget(job)
-  else
+  if not job then
     redis.call('ZREM', ended, id)
+    gone = gone + 1
+  elseif string.sub(job.shard, 1, #ARGV[4]) == ARGV[4] then
+    forget(job)
+    gone = gone + 1
   end
 end
 settle()
@@ -53,4 +58,4 @@ for group in pairs(deltas) do
     redis.call('DEL', key('tally:', group))
   end
 end
-return #old
+return { #old, gone }

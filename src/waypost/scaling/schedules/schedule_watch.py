@@ -1,0 +1,75 @@
+"""Looks at the schedules now and then, and tells by metric and log what is wrong with them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+
+from waypost.kernel.clock import to_text
+from waypost.kernel.errors import StoreTrouble
+from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.schedules.coverage_book import CoverageBook
+from waypost.scaling.schedules.schedule import Schedule
+from waypost.scaling.schedules.schedule_trouble import ScheduleTrouble, count_dead, look_for_trouble
+from waypost.telemetry.logs import get_logger
+from waypost.telemetry.metrics import JOBS_DEAD, SCHEDULE_DEAD, SCHEDULE_OVERDUE
+
+log = get_logger("scheduler")
+
+_EVERY_SECONDS = 30.0
+
+
+class ScheduleWatch:
+    """Logs what has changed since it last looked: an alert that repeats itself is soon not read any more."""
+
+    def __init__(
+        self,
+        schedules: Mapping[str, Schedule],
+        book: CoverageBook,
+        jobs: JobStore,
+        clock: Callable[[], Awaitable[datetime]],
+    ) -> None:
+        self._schedules = schedules
+        self._book = book
+        self._jobs = jobs
+        self._clock = clock
+        self._told: dict[str, ScheduleTrouble] = {}
+        self._dead = 0
+
+    async def keep_looking(self) -> None:
+        """Runs until cancelled. That the store is in trouble is told by those who have work to do there."""
+        while True:
+            try:
+                await self.look()
+            except StoreTrouble as trouble:
+                log.debug("schedules are not looked at for now", error=trouble.slug, message=str(trouble))
+            await asyncio.sleep(_EVERY_SECONDS)
+
+    async def look(self) -> None:
+        now = await self._clock()
+        for name, found in (await look_for_trouble(self._schedules, self._book, self._jobs, now)).items():
+            overdue = (now - found.overdue_since).total_seconds() if found.overdue_since else 0.0
+            SCHEDULE_DEAD.labels(name).set(found.dead)
+            SCHEDULE_OVERDUE.labels(name).set(overdue)
+            self._tell(name, found)
+        dead = await count_dead(self._jobs)
+        JOBS_DEAD.set(dead)
+        if dead > self._dead:
+            log.error("jobs are dead", dead=dead, next_step="waypost job list --status dead")
+        self._dead = dead
+
+    def _tell(self, name: str, found: ScheduleTrouble) -> None:
+        before = self._told.get(name, ScheduleTrouble())
+        self._told[name] = found
+        if found == before:
+            return
+        if found.next_step is None:
+            log.info("a schedule is well again", schedule=name)
+            return
+        since = to_text(found.overdue_since) if found.overdue_since else None
+        log.error(
+            "a schedule needs a look",
+            schedule=name,
+            dead=found.dead,
+            overdue_since=since,
+            next_step=found.next_step,
+        )

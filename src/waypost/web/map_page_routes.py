@@ -1,0 +1,53 @@
+"""The page with the map and the form for links: its assets, and the status that it shows."""
+
+from collections.abc import Awaitable, Callable
+from importlib import resources
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, Response
+
+from waypost.web.http.page_frame import POLICY, framed_page
+from waypost.web.http.routing import readable
+
+_PAGE_HEADERS = POLICY | {"Cache-Control": "no-cache"}
+_TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+_MESSAGE_ASSETS = {"message.css"}
+
+Status = Callable[[], Awaitable[Any]]
+
+
+def status_routes(status: Status) -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+
+    async def read_status() -> Response:
+        body = msgspec.json.encode(await status())
+        return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
+
+    readable(router, "/-/status", read_status)
+    return router
+
+
+def asset_routes(*, page: bool) -> APIRouter:
+    """The page at /-/ and its assets, all from this package; without `page`, only what short messages need."""
+    router = APIRouter(include_in_schema=False)
+    assets = {
+        file.name: (file.read_bytes(), _TYPES[file.name.rpartition(".")[2]])
+        for file in resources.files(__package__).joinpath("static").iterdir()
+        if page or file.name in _MESSAGE_ASSETS
+    }
+
+    async def without_slash() -> Response:
+        return Response(status_code=308, headers={"Location": "/-/"})
+
+    async def asset(name: str) -> Response:
+        if (name or "index.html") not in assets:
+            where = "The map is at /-/" if page else "There are no pages here."
+            return framed_page(404, "No such page", f"<p>{where}</p>")
+        body, media_type = assets[name or "index.html"]
+        return Response(body, media_type=media_type, headers=_PAGE_HEADERS)
+
+    readable(router, "/-", without_slash)
+    readable(router, "/-/{name:path}", asset)
+    return router

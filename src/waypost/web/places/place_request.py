@@ -1,0 +1,35 @@
+"""A request for places, reduced to what its answer depends on."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+import msgspec
+
+_HOST = re.compile(rb"[A-Za-z0-9._~-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
+
+
+class PlaceRequest(msgspec.Struct):
+    query: bytes
+    headers: Mapping[bytes, bytes]
+    scheme: str
+    public_url: str
+
+    @property
+    def base(self) -> str:
+        """How this server is reached from outside; empty without a usable Host, so that links are relative."""
+        return self.public_url or _origin(self.scheme, self.headers.get(b"host", b""))
+
+    def address(self, path: str, **more: str | int) -> str:
+        """The address of a path with the request's parameters; those in `more` replace any of the same name."""
+        kept = self.query.decode("utf-8", "replace")
+        if more:
+            others = [part for part in kept.split("&") if part and part.partition("=")[0] not in more]
+            # Ours are names and numbers, in which nothing needs to be quoted.
+            kept = "&".join((*others, *(f"{name}={value}" for name, value in more.items())))
+        return f"{self.base}{path}?{kept}" if kept else self.base + path
+
+
+@lru_cache(64)
+def _origin(scheme: str, host: bytes) -> str:
+    return f"{scheme}://{host.decode()}" if _HOST.fullmatch(host) else ""

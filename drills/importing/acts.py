@@ -134,17 +134,25 @@ async def _sample(stage: Stage, unfinished: int) -> Sample:
 
 @asynccontextmanager
 async def _windows(stage: Stage, watched: list[str], *, wanted: bool) -> AsyncIterator[None]:
-    """Imports of one hour after the other, for as long as this lasts; what changes meanwhile has its time in it."""
+    """Imports of one hour after the other, for as long as this lasts; what changes meanwhile has its time in it. The
+    first has been started when this begins: a store that is away keeps others waiting, perhaps to the end.
+    """
+    if not wanted:
+        yield
+        return
 
-    async def start() -> None:
+    async def start_next() -> None:
+        stage.stations.hour += 1
+        watched.append(await stage.importing.start_window(stage.stations.hour))
+
+    async def go_on() -> None:
         while True:
-            stage.stations.hour += 1
-            watched.append(await stage.importing.start_window(stage.stations.hour))
             await asyncio.sleep(_WINDOW_SECONDS)
+            await start_next()
 
-    starting = asyncio.create_task(start()) if wanted else None
+    await start_next()
+    starting = asyncio.create_task(go_on())
     try:
         yield
     finally:
-        if starting:
-            await end(starting)
+        await end(starting)

@@ -8,18 +8,17 @@ import os
 import queue
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from random import SystemRandom
 
 import pytest
+
+from support.servers.sharing import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -161,7 +160,7 @@ class Shell:
 
     def _port(self, documented: str) -> str:
         if documented not in self._ports:
-            self._ports[documented] = str(_free_port())
+            self._ports[documented] = str(free_port())
         return self._ports[documented]
 
     def _start(self, step: Step, command: str) -> None:
@@ -198,19 +197,6 @@ class Shell:
         self._folder = Path(folder)
         self._env = dict(pair.split("=", 1) for pair in variables.split("\0") if "=" in pair)
         return done.returncode, done.stdout
-
-
-def _free_port() -> int:
-    """Below the range that the system gives to outgoing connections, and drawn without the tests' common seed."""
-    for _ in range(200):
-        port = SystemRandom().randrange(15_000, 32_000)
-        with closing(socket.socket()) as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise AssertionError("no port is free")
 
 
 @pytest.fixture

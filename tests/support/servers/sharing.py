@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -15,6 +16,8 @@ _PATIENCE = 60.0
 _TESTS = Path(__file__).parents[2]
 # Kept, because they outlive whoever started them.
 _supervisors: list["subprocess.Popen[bytes]"] = []
+# Above those of services that a machine may start at any time.
+_LOWEST_PORT = 15_000
 
 
 class ServerMissing(Exception):
@@ -22,8 +25,21 @@ class ServerMissing(Exception):
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return int(sock.getsockname()[1])
+    """One that nobody else is given before the server listens on it: the kernel draws the ports of connections from a
+    range above these, and another process of the tests cannot have the same mark.
+    """
+    lowest_of_kernel = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = secrets.SystemRandom().randrange(_LOWEST_PORT, lowest_of_kernel)
+        mark = socket.socket(socket.AF_UNIX)
+        try:
+            mark.bind(f"\0waypost-test-port-{port}")
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            mark.close()
+        else:
+            mark.detach()  # it stays with this process, and ends with it
+            return port
 
 
 def find_program(*candidates: str) -> str:

@@ -22,8 +22,10 @@ class Caller:
 
     @property
     def owner(self) -> str | None:
-        """The owner of the links that this caller makes."""
-        return self.key.id if self.key else None
+        """The owner of the links that this caller makes: a key, or this machine. Nobody owns those of strangers."""
+        if self.key:
+            return self.key.id
+        return self.name if self.is_local else None
 
     @property
     def name(self) -> str:

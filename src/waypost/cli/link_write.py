@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @click.option("--max-visits", type=int, help="It leads there at most this many times.")
 @click.option("--password-stdin", is_flag=True, help="Protect it with the password on the standard input.")
 @click.option("--forward-query", is_flag=True, help="Pass the visitor's query on to the target.")
-@click.option("--reuse", is_flag=True, help="Print the existing link to the same target, if there is one.")
+@click.option("--reuse", is_flag=True, help="Print this machine's link to the same target, if there is one.")
 @with_json
 def create(
     load: Load,

@@ -75,6 +75,6 @@ def test_callers_are_told_apart_by_their_key_or_where_they_are() -> None:
     key = a_key("links:write")
     caller = Caller(key, is_local=True)
     assert (caller.name, caller.owner, caller.is_admin) == (f"key:{key.id}", key.id, False)
-    assert (LOCAL.name, LOCAL.owner, LOCAL.is_admin) == ("local", None, True)
+    assert (LOCAL.name, LOCAL.owner, LOCAL.is_admin) == ("local", "local", True)
     assert (ANONYMOUS.name, ANONYMOUS.owner, ANONYMOUS.is_admin) == ("anonymous", None, False)
     assert not any(ANONYMOUS.allows(scope) for scope in SCOPES)

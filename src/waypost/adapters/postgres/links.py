@@ -108,8 +108,8 @@ class PostgresLinkStore(PostgresStore):
         rows = await self._database.fetch(sql, *values)
         return Position(rows[0]["created_at"], rows[0]["id"]) if rows else None
 
-    async def to_target(self, target: str, owner: str | None) -> Link | None:
-        return await self._one("to_target", owner or "", target)
+    async def to_target(self, target: str, owner: str) -> Link | None:
+        return await self._one("to_target", owner, target)
 
     async def history(self, link_id: str, after: int = 0, limit: int = 1000) -> Sequence[Edit]:
         return [

@@ -99,8 +99,8 @@ class SqliteLinkStore(SqliteStore):
         row = await self._database.read(lambda c: c.execute(sql, values | {"at_a_time": AT_A_TIME}).fetchone())
         return Position(from_us(row["created_at"]), row["id"]) if row else None
 
-    async def to_target(self, target: str, owner: str | None) -> Link | None:
-        return await self._one("to_target", {"target": target, "owner": owner or ""})
+    async def to_target(self, target: str, owner: str) -> Link | None:
+        return await self._one("to_target", {"target": target, "owner": owner})
 
     async def history(self, link_id: str, after: int = 0, limit: int = 1000) -> Sequence[Edit]:
         asked = {"id": link_id, "after": after, "limit": limit}

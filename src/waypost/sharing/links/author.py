@@ -66,9 +66,9 @@ class Author:
         return MadeLink(link, "new")
 
     async def reusable(self, draft: Draft, blank: Link) -> Link | None:
-        if not draft.may_be_reused:
+        if not draft.may_be_reused or draft.owner is None:
             return None
-        found = await self.links.to_target(blank.target, blank.owner)
+        found = await self.links.to_target(blank.target, draft.owner)
         is_same = found and (found.forward_query, found.place_id) == (blank.forward_query, blank.place_id)
         return found if is_same else None
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from waypost.access.caller import LOCAL
 from waypost.kernel.errors import Conflict
 from waypost.kernel.ids import new_id
 from waypost.sharing.links.link import TERMS, Link, NewLink, with_defaults
@@ -27,7 +28,7 @@ class IdempotencyKeyReused(Conflict):
 class Draft(NewLink, frozen=True, kw_only=True):
     """A link to make. Language, theme and format default to the settings; a theme of "" means none."""
 
-    owner: str | None = None
+    owner: str | None = LOCAL.owner
     # The Idempotency-Key.
     idempotency: str | None = None
 
@@ -38,8 +39,9 @@ class Draft(NewLink, frozen=True, kw_only=True):
 
     @property
     def may_be_reused(self) -> bool:
+        """Whether a link that is there may be given for it: never one that nobody owns, which a stranger can change."""
         asks_for_more = (self.phrase, self.password, self.max_visits, self.expires_at)
-        return bool(self.reuse) and all(each is None for each in asks_for_more)
+        return bool(self.reuse) and self.owner is not None and all(each is None for each in asks_for_more)
 
     @property
     def link_id(self) -> str:

@@ -81,7 +81,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     password: str | None = None
     forward_query: bool = False
     place_id: str | None = None
-    # The id of the key it was made with; None if it was made without one.
+    # The id of the key it was made with, or "local"; None if nobody owns it, and its edit token alone can change it.
     owner: str | None = None
     # A hash of the request that made it with an Idempotency-Key, to tell a repetition from a different request.
     asked: str | None = None
@@ -131,7 +131,9 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class LinkDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """A link. `visits` counts those by people, and `owner` is the id of the key that it was made with."""
+    """A link. `visits` counts those by people. `owner` is the id of the key that it was made with, `local` for one that
+    was made on this machine without a key, and null for one that nobody owns.
+    """
 
     id: str
     phrase: str

@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import secrets
 
-from waypost.access.caller import ANONYMOUS, Caller
+from waypost.access.caller import ANONYMOUS, LOCAL, Caller
 from waypost.access.keys import Scope
 from waypost.kernel.errors import Forbidden
 from waypost.scaling.store_facts import Facts
@@ -37,7 +37,7 @@ class EditTokens:
         return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
     def fits(self, link: Link, token: str) -> bool:
-        """Whether the token is this link's; only links without an owner have one."""
+        """Whether the token is this link's; only links that nobody owns have one."""
         is_same = hmac.compare_digest(self.of(link).encode(), token.encode(errors="replace"))
         return is_same and link.owner is None
 
@@ -75,7 +75,8 @@ class Rights:
 
 def is_author(link: Link, by: str) -> bool:
     """Whether a name in the link's history is its author's; all other names there are administrators'."""
-    return by == (ANONYMOUS.name if link.owner is None else f"key:{link.owner}")
+    without_a_key = {caller.owner: caller.name for caller in (LOCAL, ANONYMOUS)}
+    return by == without_a_key.get(link.owner, f"key:{link.owner}")
 
 
 async def is_held(links: LinkStore, link: Link, *but_for: str) -> bool:

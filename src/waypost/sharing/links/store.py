@@ -96,7 +96,7 @@ class LinkStore(Protocol):
         """Links that are not deleted, newest first. A text is looked for in a bounded number of links per page."""
         ...
 
-    async def to_target(self, target: str, owner: str | None) -> Link | None:
+    async def to_target(self, target: str, owner: str) -> Link | None:
         """The owner's newest link to this target that is as good as a new one: neither disabled nor deleted, and
         without a password, a limit or an end.
         """

@@ -41,7 +41,7 @@ def read_idempotency_key(parts: LinkParts, request: Request, asker: Asker) -> st
             "Idempotency-Key: it has 1 to 200 letters, digits and signs, without spaces", parameter="Idempotency-Key"
         )
     if asker.caller == ANONYMOUS:
-        # Anonymous callers have no owner: without the address, guessing another's key would yield their edit token.
+        # Nobody owns what strangers make: without the address, guessing a key would yield another's link.
         address = parts.follow.proxies.client_of(request, by_name(request.scope["headers"]))
         return f"{address}\n{key}"
     return key
@@ -60,7 +60,8 @@ def refuse_loop(parts: LinkParts, request: Request, target: str) -> None:
 
 
 def edit_token_of(parts: LinkParts, asker: Asker, made: MadeLink) -> str | None:
-    """The token with which a caller without a key may edit the link; None for a reused link, which is not theirs."""
-    if asker.caller != ANONYMOUS or made.how == "reused":
-        return None
-    return parts.edit_tokens.of(made.link)
+    """The token with which a stranger may edit the link that they have just made.
+
+    A repetition does not get it: people who share an address may send the same Idempotency-Key.
+    """
+    return parts.edit_tokens.of(made.link) if asker.caller == ANONYMOUS and made.how == "new" else None

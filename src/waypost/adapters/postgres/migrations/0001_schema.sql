@@ -237,7 +237,7 @@ create table links (
   password text,
   forward_query boolean not null default false,
   place_id text,
-  -- The id of a key; empty for one that was made without.
+  -- The id of a key, or local for this machine; empty if nobody owns it.
   owner text collate "C" not null default '',
   asked text,
   disabled boolean not null default false,

@@ -207,7 +207,7 @@ create table links (
   password text,
   forward_query integer not null default 0,
   place_id text,
-  -- The id of a key; empty for one that was made without.
+  -- The id of a key, or local for this machine; empty if nobody owns it.
   owner text not null default '',
   asked text,
   disabled integer not null default 0,

@@ -12,6 +12,7 @@ import msgspec
 
 from support.asking import ask
 from support.snapshots import shelve, stations
+from waypost.access.key_ring import KeyRing
 from waypost.access.keys import make_key
 from waypost.bootstrap.stores import SharingStores, open_sharing_stores
 from waypost.kernel.clock import utc_now
@@ -99,7 +100,7 @@ async def link_service(
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_sharing_stores(settings))
         parts = await stack.enter_async_context(link_parts(settings, stores))
-        guard = WriteGuard(listening, stores.keys)
+        guard = WriteGuard(listening, KeyRing(stores.keys))
         served = _places(settings, places) if places else None
         if served:
             # FastAPI remembers the routes of apps that nobody uses any more.

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from waypost.access.keys import Key, KeyRefused, Scope, fits, parse_token
-from waypost.access.store import KeyStore
+from waypost.access.keys import Key, Scope
 
 
 @dataclass(frozen=True)
@@ -37,12 +36,3 @@ class Caller:
 
 LOCAL = Caller(is_local=True)
 ANONYMOUS = Caller()
-
-
-async def recognise(store: KeyStore, token: str) -> Caller:
-    """The caller with this token. Raises KeyRefused if it is not a valid one."""
-    parsed = parse_token(token)
-    key = await store.find(parsed[0]) if parsed else None
-    if parsed is None or key is None or not fits(key, parsed[1]):
-        raise KeyRefused
-    return Caller(key)

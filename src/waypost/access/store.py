@@ -1,6 +1,6 @@
 """Where keys are kept."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -20,4 +20,15 @@ class KeyStore(Protocol):
 
     async def revoke(self, id: str, at: datetime) -> bool:  # noqa: A002 - it is what it is
         """False when no key has this id. One that was revoked before stays as it is."""
+        ...
+
+    async def replace_secret(self, key: Key, was: bytes) -> bool:
+        """Keeps the digests and ends of a key that was rotated.
+
+        False when the digest in the store is no longer `was`, or the key was revoked: somebody else was quicker.
+        """
+        ...
+
+    async def note_uses(self, uses: Mapping[str, datetime]) -> None:
+        """Keeps when keys, by their ids, were last used; a use less than a minute after the one kept is left out."""
         ...

@@ -8,6 +8,7 @@ import gc
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Literal
 
+from waypost.bootstrap.keys import open_key_ring
 from waypost.bootstrap.sharing import ADDRESS
 from waypost.bootstrap.stores import open_sharing_stores
 from waypost.kernel.stopping import Stop
@@ -52,7 +53,7 @@ async def serve_role(
             await stores.facts.set(ADDRESS, address(sock))
             probe = store_probe(stores.facts)
             probes["store"] = probe if links == "all" else softened(probe, "links are followed from memory")
-            guard = WriteGuard(settings.web.host, stores.keys)
+            guard = WriteGuard(settings.web.host, await stack.enter_async_context(open_key_ring(stores.keys)))
             if links == "all":
                 made = await stack.enter_async_context(link_parts(settings, stores))
             else:

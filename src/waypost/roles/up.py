@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from waypost.bootstrap.budgets import open_budget
+from waypost.bootstrap.keys import open_key_ring
 from waypost.bootstrap.sharing import ADDRESS
 from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import Stores, open_sharing_stores
@@ -103,7 +104,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         watcher, state = SnapshotWatcher(settings), ImportState()
         await watcher.look()
         links = await stack.enter_async_context(link_parts(settings, stores))
-        guard = WriteGuard(settings.web.host, stores.keys)
+        guard = WriteGuard(settings.web.host, await stack.enter_async_context(open_key_ring(stores.keys)))
 
         async def status() -> PageStatus:
             generation = watcher.live.generation if watcher.live.is_open else None

@@ -1,6 +1,6 @@
 """Keys on PostgreSQL."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,8 +16,8 @@ _scopes = msgspec.json.Decoder(tuple[Scope, ...])
 
 class PostgresKeyStore(PostgresStore):
     async def add(self, key: Key) -> None:
-        scopes = msgspec.json.encode(key.scopes).decode()
-        await self._database.fetch(SQL["add"], key.id, key.name, scopes, key.digest, key.created_at, key.revoked_at)
+        row = msgspec.structs.asdict(key) | {"scopes": msgspec.json.encode(key.scopes).decode()}
+        await self._database.fetch(SQL["add"], *row.values())
 
     async def list(self) -> Sequence[Key]:
         return [_to_key(row) for row in await self._database.fetch(SQL["list"])]
@@ -28,6 +28,13 @@ class PostgresKeyStore(PostgresStore):
 
     async def revoke(self, id: str, at: datetime) -> bool:  # noqa: A002 - as the port has it
         return bool(await self._database.fetch(SQL["revoke"], id, at))
+
+    async def replace_secret(self, key: Key, was: bytes) -> bool:
+        changed = (key.digest, key.expires_at, key.old_digest, key.old_until)
+        return bool(await self._database.fetch(SQL["replace_secret"], key.id, was, *changed))
+
+    async def note_uses(self, uses: Mapping[str, datetime]) -> None:
+        await self._database.fetch(SQL["note_uses"], [*uses], [*uses.values()])
 
 
 def _to_key(row: Any) -> Key:

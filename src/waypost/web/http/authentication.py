@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from fastapi import Request
 
-from waypost.access.caller import ANONYMOUS, LOCAL, Caller, recognise
+from waypost.access.caller import ANONYMOUS, LOCAL, Caller
+from waypost.access.key_ring import KeyRing
 from waypost.access.keys import KeyRefused, Scope
-from waypost.access.store import KeyStore
 from waypost.kernel.errors import AskedWrongly, Forbidden
 
 JSON = "application/json"
@@ -69,18 +69,18 @@ class Asker:
 class WriteGuard:
     """Guards the address we listen on: beyond loopback, only a key opens anything."""
 
-    def __init__(self, listening_host: str, keys: KeyStore | None = None) -> None:
+    def __init__(self, listening_host: str, keys: KeyRing | None = None) -> None:
         self.writable = is_loopback(listening_host)
         self._keys = keys
 
     async def __call__(self, request: Request) -> Asker:
-        """Raises KeyRefused for a key that is not ours: its sender is not treated as if they had sent none."""
+        """Raises KeyRefused or KeyExpired for a key that opens nothing: it is not as if none had been sent."""
         edit_token = request.headers.get("x-edit-token")
         key = _read_key(request)
         if key is not None:
             if self._keys is None:
                 raise KeyRefused
-            return Asker(await recognise(self._keys, key), edit_token)
+            return Asker(await self._keys.recognise(key), edit_token)
         try:
             self.check_local(request)
         except LoopbackOnly as refusal:

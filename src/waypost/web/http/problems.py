@@ -15,7 +15,7 @@ log = get_logger("web")
 
 _TITLES = {
     400: "The request cannot be understood",
-    401: "The key is not known here",
+    401: "A valid key is needed",
     403: "Not allowed",
     404: "Not found",
     405: "This method is not for this address",

@@ -287,7 +287,13 @@ create table keys (
   scopes text not null,
   digest bytea not null,
   created_at timestamptz not null,
-  revoked_at timestamptz
+  revoked_at timestamptz,
+  expires_at timestamptz,
+  -- Written once a minute at most.
+  used_at timestamptz,
+  -- The secret before this one, and until when it is valid.
+  old_digest bytea,
+  old_until timestamptz
 );
 
 -- Visits

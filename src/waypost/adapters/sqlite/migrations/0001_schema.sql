@@ -256,7 +256,13 @@ create table keys (
   scopes text not null,
   digest blob not null,
   created_at integer not null,
-  revoked_at integer
+  revoked_at integer,
+  expires_at integer,
+  -- Written once a minute at most.
+  used_at integer,
+  -- The secret before this one, and until when it is valid.
+  old_digest blob,
+  old_until integer
 ) strict, without rowid;
 
 -- Visits

@@ -180,6 +180,7 @@ def http_app(folder: Path) -> fastapi.FastAPI:
     chosen = load_settings(environ={}).redirect
     follow = FollowParts(
         links=nothing,
+        reports=nothing,
         cache=LinkCache(nothing, chosen),
         observer=Observer(nothing),
         record=nothing,

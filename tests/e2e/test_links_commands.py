@@ -123,3 +123,20 @@ def test_a_key_opens_a_server_that_listens_to_everybody_until_it_is_revoked(proc
 def test_what_is_no_text_is_refused_and_not_looked_for(processes: Processes) -> None:
     refused = processes.run("link", "list", "--search", "\udcff")
     assert (refused.returncode, "'\\udcff' is not text in UTF-8" in refused.stderr) == (2, True)
+
+
+def test_reports_are_listed_shown_and_answered(processes: Processes) -> None:
+    processes.run("link", "create", TARGET, "--phrase", "cheap-watches")
+    url = processes.serve("links")
+    for number in range(2):
+        form = {"phrase": "cheap-watches", "text": f"\x1b[2Jbad {number}"}
+        assert httpx.post(f"{url}/-/report", data=form).status_code == 200
+    first, second = processes.json("report", "list")["reports"]
+    assert "\x1b" not in processes.run("report", "list").stdout
+    assert "[2Jbad 0" in processes.run("report", "show", first["id"]).stdout
+    assert "still leads somewhere" in processes.run("report", "close", first["id"]).stdout
+    assert "is disabled" in processes.run("report", "close", second["id"], "--disable").stdout
+    assert processes.run("report", "list").stdout == ""
+    closed = processes.json("report", "list", "--status", "closed")["reports"]
+    assert [each["outcome"] for each in closed] == ["dismissed", "disabled"]
+    assert processes.run("report", "show", "nobody").returncode == 1

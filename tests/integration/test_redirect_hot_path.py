@@ -19,6 +19,7 @@ from waypost.settings import load_settings
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.phrases.matching import fold_phrase
+from waypost.sharing.reports.store import ReportStore
 from waypost.sharing.visits.day_keys import DayKeys
 from waypost.sharing.visits.visit import Visit
 from waypost.sharing.visits.visitors import Observer
@@ -85,6 +86,7 @@ class Server:
         store = cast("LinkStore", self.shelf)
         self.parts = FollowParts(
             links=store,
+            reports=cast("ReportStore", None),
             cache=LinkCache(store, chosen),
             observer=Observer(SameKeys()),
             record=self.visits.append,

@@ -96,6 +96,7 @@ async def host(
         visits: list[Visit] = []
         parts = FollowParts(
             links=links,
+            reports=stores.reports,
             cache=LinkCache(links, settings.redirect, blocked=settings.sharing.blocked_hosts),
             observer=Observer(keys),
             record=visits.append,

@@ -15,6 +15,7 @@ from waypost.adapters.sqlite.outbox import SqliteOutbox
 from waypost.adapters.sqlite.pages import SqliteApartPageStore, SqlitePageStore
 from waypost.adapters.sqlite.phrase_spaces import SqliteSpaceStore
 from waypost.adapters.sqlite.places import SqlitePlaceStore
+from waypost.adapters.sqlite.reports import SqliteReportStore
 from waypost.adapters.sqlite.visits import SqliteVisitStore
 from waypost.bootstrap.databases import extra, open_mongo, open_postgres, open_sqlite
 from waypost.bootstrap.jobs import open_jobs_apart
@@ -29,6 +30,7 @@ from waypost.scaling.store_facts import Facts
 from waypost.settings import Settings
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.phrases.store import SpaceStore
+from waypost.sharing.reports.store import ReportStore
 from waypost.sharing.visits.store import VisitStore
 
 
@@ -62,6 +64,7 @@ class SharingStores(Stores):
     links: LinkStore
     spaces: SpaceStore
     keys: KeyStore
+    reports: ReportStore
     visits: VisitStore
 
 
@@ -111,6 +114,7 @@ async def _open_sqlite_stores(settings: Settings, stack: AsyncExitStack, *, must
         links=SqliteLinkStore(database),
         spaces=SqliteSpaceStore(database),
         keys=SqliteKeyStore(database),
+        reports=SqliteReportStore(database),
         visits=await open_visits(settings, stack, SqliteVisitStore(database)),
     )
 
@@ -126,6 +130,7 @@ async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> Sh
         from waypost.adapters.postgres.pages import PostgresApartPageStore, PostgresPageStore
         from waypost.adapters.postgres.phrase_spaces import PostgresSpaceStore
         from waypost.adapters.postgres.places import PostgresPlaceStore
+        from waypost.adapters.postgres.reports import PostgresReportStore
         from waypost.adapters.postgres.visits import PostgresVisitStore
     database = await open_postgres(settings.storage.store_url, stack)
     if settings.storage.jobs:
@@ -142,6 +147,7 @@ async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> Sh
         links=PostgresLinkStore(database),
         spaces=PostgresSpaceStore(database),
         keys=PostgresKeyStore(database),
+        reports=PostgresReportStore(database),
         visits=await open_visits(settings, stack, PostgresVisitStore(database)),
     )
 

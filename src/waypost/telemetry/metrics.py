@@ -70,6 +70,7 @@ SNAPSHOT_OPENED = Counter("waypost_snapshot_opens", "Generations opened, by outc
 LINKS_CREATED = Counter("waypost_links_created", "Links created.")
 REDIRECTS = Counter("waypost_redirects", "Redirect requests, by outcome.", ["outcome"])
 ABUSE_REPORTS = Counter("waypost_abuse_reports", "Reports of links.", ["outcome"])
+ABUSE_REPORTS_OPEN = Gauge("waypost_abuse_reports_open", "Reports of links that nobody has answered yet.")
 VISITS_SPOOLED = Counter("waypost_visits_spooled", "Visits written to the local spool.")
 VISITS_LOST = Counter(
     "waypost_visits_lost", "Visits that could not be spooled or set aside; the redirect was answered all the same."

@@ -6,9 +6,11 @@ from contextlib import asynccontextmanager
 from waypost.bootstrap.sharing import make_author, read_vocabularies
 from waypost.bootstrap.stores import SharingStores
 from waypost.bootstrap.visits import open_countries
+from waypost.kernel.tasks import background
 from waypost.settings import Settings
 from waypost.sharing.links.passwords import fits_password
 from waypost.sharing.links.rights import open_edit_tokens
+from waypost.sharing.reports.watching import keep_counting
 from waypost.sharing.visits.counting import counting
 from waypost.web.follow.link_cache import LinkCache
 from waypost.web.follow.password_checking import PasswordChecker
@@ -23,9 +25,13 @@ _PHRASES_AT_ONCE = 100
 async def follow_parts(settings: Settings, stores: SharingStores) -> AsyncIterator[FollowParts]:
     """What following links needs; visits that are still in the spool at the end are shipped before it closes."""
     countries = open_countries(settings.visits.countries)
-    async with counting(settings.visits, settings.spool, stores.facts, stores.visits, countries) as counted:
+    async with (
+        counting(settings.visits, settings.spool, stores.facts, stores.visits, countries) as counted,
+        background(keep_counting(stores.reports)),
+    ):
         yield FollowParts(
             links=stores.links,
+            reports=stores.reports,
             cache=LinkCache(stores.links, settings.redirect, settings.web.public_url, settings.sharing.blocked_hosts),
             observer=counted.observer,
             record=counted.shipper.record,

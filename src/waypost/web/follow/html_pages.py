@@ -11,11 +11,11 @@ from starlette.responses import Response
 from waypost.sharing.links.document import path_of
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.targets import is_own_page
+from waypost.sharing.reports.report import LONGEST_REPORT
 from waypost.web.http.page_frame import framed
 
 _CSP = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action {}"
 LONGEST_PASSWORD = 200
-LONGEST_REPORT = 1000
 
 
 def page(status: int, title: str, body: str, *, form_action: str = "'self'") -> Response:

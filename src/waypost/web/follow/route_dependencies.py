@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fastapi import Request
 
 from waypost.sharing.links.store import LinkStore
+from waypost.sharing.reports.store import ReportStore
 from waypost.sharing.visits.visit import Visit
 from waypost.sharing.visits.visitors import Observer
 from waypost.web.follow.link_cache import LinkCache
@@ -17,6 +18,7 @@ from waypost.web.settings import RedirectSettings
 @dataclass(frozen=True)
 class FollowParts:
     links: LinkStore
+    reports: ReportStore
     cache: LinkCache
     observer: Observer
     # Writes a visit down; `record_line` takes one that is a line of the spool already.

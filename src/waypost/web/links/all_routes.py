@@ -6,6 +6,7 @@ from waypost.web.http.authentication import WriteGuard
 from waypost.web.links.bulk_creating import bulk_routes
 from waypost.web.links.listing import listing_routes
 from waypost.web.links.phrase_catalogue import catalogue_routes
+from waypost.web.links.report_answering import report_answering_routes
 from waypost.web.links.route_dependencies import LinkParts
 from waypost.web.links.single_link_routes import link_routes
 from waypost.web.links.visits_and_history import visits_and_history_routes
@@ -19,4 +20,5 @@ def all_link_routes(parts: LinkParts, guard: WriteGuard) -> list[APIRouter]:
         link_routes(parts, guard),
         visits_and_history_routes(parts, guard),
         catalogue_routes(parts),
+        report_answering_routes(parts, guard),
     ]

@@ -1,4 +1,4 @@
-"""What clients send to make and change links, read strictly: unknown fields and wrong types are refused."""
+"""What clients send about links, read strictly: unknown fields and wrong types are refused."""
 
 import re
 from typing import TypeVar, get_args
@@ -7,6 +7,7 @@ import msgspec
 
 from waypost.sharing.links.link import Changes, NewLink
 from waypost.sharing.phrases.formats import Format
+from waypost.sharing.reports.report import ReportClosing
 from waypost.web.http.parameters import BadParameter
 
 _HOW = {
@@ -20,6 +21,7 @@ Body = TypeVar("Body")
 
 _new_link = msgspec.json.Decoder(NewLink)
 _changes = msgspec.json.Decoder(Changes)
+_closing = msgspec.json.Decoder(ReportClosing)
 
 
 def read_new_link(body: bytes) -> NewLink:
@@ -28,6 +30,10 @@ def read_new_link(body: bytes) -> NewLink:
 
 def read_changes(body: bytes) -> Changes:
     return _read(_changes, body)
+
+
+def read_closing(body: bytes) -> ReportClosing:
+    return _read(_closing, body)
 
 
 def _read(decoder: "msgspec.json.Decoder[Body]", body: bytes) -> Body:

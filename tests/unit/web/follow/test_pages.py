@@ -14,8 +14,10 @@ from structlog.testing import capture_logs
 from support.asking import BASE
 from support.links import TARGET, a_link
 from support.redirects import Host, host
+from waypost.sharing.reports.report import LONGEST_REPORT
+from waypost.sharing.reports.store import WantedReports
 from waypost.web.follow import html_pages
-from waypost.web.follow.abuse_reports import Allowance
+from waypost.web.follow.allowances import Allowance
 from waypost.web.follow.password_checking import PasswordChecker
 from waypost.web.http.concurrency_limit import TooManyAtOnce
 
@@ -317,7 +319,9 @@ async def test_a_report_reaches_whoever_runs_the_site(links: Host) -> None:
     assert "Thank you" in assert_page(answer, 200)
     [line] = logged
     assert (line["event"], line["log_level"], line["link"]) == ("abuse-report", "warning", link.id)
-    assert (line["phrase"], line["target"], line["text"]) == (link.phrase, TARGET, "It asks for my[31m bank")
+    [report] = await links.stores.reports.page(WantedReports(), "", 10)
+    assert (line["phrase"], line["report"]) == (link.phrase, report.id)
+    assert (report.link_id, report.target, report.text) == (link.id, TARGET, "It asks for my[31m bank")
 
 
 async def test_a_whole_address_can_be_reported(links: Host) -> None:
@@ -341,12 +345,15 @@ async def test_reports_are_bounded(links: Host) -> None:
     await links.add()
     with capture_logs() as logged:
         answers = [
-            await links.post("/-/report", {"phrase": "gently-golden-otter", "text": "x" * 5000}) for _ in range(25)
+            await links.post(
+                "/-/report", {"phrase": "gently-golden-otter", "text": "x" * 5000}, peer=f"203.0.113.{number}"
+            )
+            for number in range(25)
         ]
     assert [answer.status_code for answer in answers[:21]] == [200] * 20 + [429]
     assert int(answers[20].headers["retry-after"]) > 0
     assert len(logged) == 20
-    assert {len(line["text"]) for line in logged} == {html_pages.LONGEST_REPORT}
+    assert {len(each.text) for each in await links.stores.reports.page(WantedReports(), "", 25)} == {LONGEST_REPORT}
 
 
 async def test_another_sites_page_cannot_send_a_report(links: Host) -> None:

@@ -279,6 +279,19 @@ create table link_counters (
 )
 with (fillfactor = 70);
 
+-- What strangers say about links; bounded in size and number.
+create table abuse_reports (
+  id text collate "C" primary key,
+  link_id text collate "C" not null,
+  at timestamptz not null,
+  text text not null,
+  closed_at timestamptz,
+  closed_by text,
+  outcome text
+);
+create index abuse_reports_by_link on abuse_reports (link_id, id);
+create index abuse_reports_open on abuse_reports (id) where closed_at is null;
+
 -- Of a key's secret there is only the digest.
 create table keys (
   id text collate "C" primary key,

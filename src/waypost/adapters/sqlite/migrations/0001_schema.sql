@@ -248,6 +248,19 @@ create table link_counters (
   taken integer not null
 ) strict, without rowid;
 
+-- What strangers say about links; bounded in size and number.
+create table abuse_reports (
+  id text primary key,
+  link_id text not null,
+  at integer not null,
+  text text not null,
+  closed_at integer,
+  closed_by text,
+  outcome text
+) strict, without rowid;
+create index abuse_reports_by_link on abuse_reports (link_id, id);
+create index abuse_reports_open on abuse_reports (id) where closed_at is null;
+
 -- Of a key's secret there is only the digest.
 create table keys (
   id text primary key,

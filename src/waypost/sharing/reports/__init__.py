@@ -1,0 +1,1 @@
+"""Reports of abuse: what visitors say about links, until an administrator has answered."""

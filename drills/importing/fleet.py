@@ -8,8 +8,6 @@ from pathlib import Path
 from drills.importing.programs import Program
 
 _AT_WORK = r"worker (\S+) is at work"
-# What a process says that begins while the store is away: it ends, and whoever looks after it starts it again.
-_NO_STORE = r"waypost: the database"
 
 
 class Worker:
@@ -61,8 +59,7 @@ class Fleet:
 
     def at_work(self) -> Sequence[Worker]:
         for worker in [worker for worker in self.workers if not worker.program.is_running]:
-            if worker.program.said(_AT_WORK) or not worker.program.said(_NO_STORE):
-                self.deserters.append(worker.program.name)
+            self.deserters.append(worker.program.name)
             self.workers.remove(worker)
             self.start_one()
         return [worker for worker in self.workers if worker.is_at_work]

@@ -6,7 +6,9 @@ import signal
 import sqlite3
 
 import httpx
+import pytest
 
+from support.chaos.stores import OWN_SERVERS
 from support.processes import Processes, eventually
 from support.servers.sharing import free_port
 from waypost.bootstrap.stores import open_stores
@@ -109,3 +111,23 @@ def test_a_job_can_be_taken_from_its_worker(processes: Processes) -> None:
     refused = processes.run("job", "release", held["shard"])
     assert refused.returncode == 1
     assert "only a leased job" in refused.stderr
+
+
+@pytest.mark.parametrize("store", ["postgres", "mongodb"])
+def test_it_waits_for_a_store_that_starts_after_it(processes: Processes, store: str) -> None:
+    with OWN_SERVERS[store]() as (url, server):
+        env = {"WAYPOST_STORE": url}
+        assert processes.run("db", "migrate", env=env).returncode == 0
+        server.kill()
+        worker = processes.start("worker", "run", env=env)
+        stopped = processes.start("worker", "run", env=env)
+        impatient = processes.start("worker", "run", env=env | {"WAYPOST_JOBS_STORE_PATIENCE": "1s"})
+        for each in (worker, stopped):
+            each.wait_for("waiting for the store")
+        stopped.signal(signal.SIGTERM)
+        assert stopped.wait() == 0
+        assert impatient.wait() == 1
+        server.start()
+        worker.wait_for("is at work")
+        worker.signal(signal.SIGTERM)
+        assert worker.wait() == 0

@@ -36,6 +36,8 @@ async def keep_reminding(
             await remind_imports(open_source, imports, jobs, pages, retention=retention)
         except WaypostError as error:
             log.warning("imports are not looked after for now", error=error.slug, message=str(error))
+        except Exception:
+            log.exception("imports are not looked after for now, because of a defect")
         await asyncio.sleep(_EVERY_SECONDS)
 
 

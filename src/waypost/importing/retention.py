@@ -39,6 +39,8 @@ class Retention:
                 await self.forget_old()
             except WaypostError as error:
                 log.warning("what is old stays for now", error=error.slug, message=str(error))
+            except Exception:
+                log.exception("what is old stays for now, because of a defect")
             await asyncio.sleep(_EVERY.total_seconds())
 
     async def forget_old(self) -> None:

@@ -1,19 +1,22 @@
 """The worker role: works on whatever jobs there are, and gives them back when it is asked to stop.
 
-In order: the stores are opened, jobs are claimed (scaling/jobs/worker.py), a thread keeps their leases alive, and each
-job is handed to its source's engine or to a chore (roles/kit/job_dispatcher.py).
+In order: the stores are opened, once they are up (roles/kit/store_opening.py), jobs are claimed
+(scaling/jobs/worker.py), a thread keeps their leases alive, and each job is handed to its source's engine or to a chore
+(roles/kit/job_dispatcher.py).
 """
 
 import asyncio
 import random
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 
 from waypost.bootstrap.jobs import open_jobs
 from waypost.bootstrap.stores import open_stores
 from waypost.kernel.stopping import Stop
 from waypost.roles.kit.health_port import health_port
 from waypost.roles.kit.job_dispatcher import JobDispatcher
+from waypost.roles.kit.store_opening import open_patiently
 from waypost.roles.kit.upkeep import upkeep
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.worker import Worker, worker_name
@@ -28,7 +31,10 @@ async def run_worker(
     """Works on all jobs until asked to stop; or until nothing is left to do, of all jobs or of one import's."""
     name = worker_name()
     async with AsyncExitStack() as stack:
-        stores = await stack.enter_async_context(open_stores(settings))
+        opening = partial(open_stores, settings)
+        stores = await open_patiently(opening, stack, stop, patience=settings.jobs.store_patience)
+        if stores is None:
+            return
         await stack.enter_async_context(health_port(settings, stores.facts, stores.jobs))
         dispatcher = JobDispatcher(settings, stores, stack)
         renewer = stack.enter_context(Renewer(lambda: open_jobs(settings), settings.jobs.lease))

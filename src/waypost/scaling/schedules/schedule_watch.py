@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 
 from waypost.kernel.clock import to_text
-from waypost.kernel.errors import StoreTrouble
+from waypost.kernel.errors import StoreTrouble, WaypostError
 from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.schedules.coverage_book import CoverageBook
 from waypost.scaling.schedules.schedule import Schedule
@@ -42,6 +42,10 @@ class ScheduleWatch:
                 await self.look()
             except StoreTrouble as trouble:
                 log.debug("schedules are not looked at for now", error=trouble.slug, message=str(trouble))
+            except WaypostError as error:
+                log.warning("schedules are not looked at for now", error=error.slug, message=str(error))
+            except Exception:
+                log.exception("schedules are not looked at for now, because of a defect")
             await asyncio.sleep(_EVERY_SECONDS)
 
     async def look(self) -> None:

@@ -9,8 +9,10 @@ from starlette.types import ASGIApp, Message
 from structlog.testing import capture_logs
 
 from support.asking import ask, assert_problem, get, send_raw
+from waypost.kernel.host_header import is_loopback
 from waypost.web.http.authentication import JSON as JSON_TYPE
-from waypost.web.http.authentication import WriteGuard, check_content_type, is_loopback
+from waypost.web.http.authentication import WriteGuard, check_content_type
+from waypost.web.http.local_trust import LocalTrust
 from waypost.web.http.middleware import Bounds
 from waypost.web.http.problems import add_problem_handlers
 
@@ -21,7 +23,7 @@ def guarded(listening: str = "127.0.0.1") -> ASGIApp:
     app = FastAPI()
     add_problem_handlers(app)
 
-    guard = WriteGuard(listening)
+    guard = WriteGuard(LocalTrust.on(listening))
 
     @app.post("/write")
     async def write(request: Request) -> str:

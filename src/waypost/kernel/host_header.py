@@ -2,6 +2,7 @@
 
 import ipaddress
 import re
+from collections.abc import Sequence
 
 _LONGEST_NAME = 253
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -22,6 +23,11 @@ def host_name(header: str) -> str | None:
         return str(ipaddress.IPv6Address(name[1:-1]))
     except ValueError:
         return None
+
+
+def are_usable_hosts(headers: Sequence[bytes]) -> bool:
+    """Whether a request may have these Host headers: at most one, which is a host or empty."""
+    return len(headers) <= 1 and all(not each or host_name(each.decode("latin-1")) is not None for each in headers)
 
 
 def is_loopback(host: str) -> bool:

@@ -29,6 +29,7 @@ from waypost.web.app import Places, make_app
 from waypost.web.follow.link_cache import LinkCache
 from waypost.web.follow.route_dependencies import FollowParts
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 from waypost.web.links.route_dependencies import LinkParts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -192,7 +193,7 @@ def http_app(folder: Path) -> fastapi.FastAPI:
         author=nothing, links=nothing, visits=nothing, vocabularies=nothing, edit_tokens=nothing, follow=follow
     )
     places = Places(LiveGeneration(Shelf(folder)), 1)
-    app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), places=places, links=links, status=status)
+    app = make_app(probes={}, guard=WriteGuard(LocalTrust.on("127.0.0.1")), places=places, links=links, status=status)
     return cast("fastapi.FastAPI", app._app)  # what stands inside the bounds
 
 

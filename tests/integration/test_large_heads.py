@@ -13,6 +13,7 @@ from support.web_server import served
 from waypost.web.app import make_app
 from waypost.web.http.authentication import WriteGuard
 from waypost.web.http.connection import MOST_HEAD
+from waypost.web.http.local_trust import LocalTrust
 
 MEGABYTE = 2**20
 # What stands in a head beside the one header that a test is about.
@@ -21,7 +22,7 @@ USUAL = len("HostlocalhostX-Long")
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with served(make_app(probes={}, guard=WriteGuard("127.0.0.1"))) as url:
+    with served(make_app(probes={}, guard=WriteGuard(LocalTrust.on("127.0.0.1")))) as url:
         yield url
 
 

@@ -30,6 +30,7 @@ from waypost.web.follow.link_cache import LinkCache
 from waypost.web.follow.password_checking import PasswordChecker
 from waypost.web.follow.route_dependencies import FollowParts
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 from waypost.web.http.proxies import Proxies
 from waypost.web.settings import parse_networks
 
@@ -95,7 +96,7 @@ class Server:
             settings=chosen,
             proxies=Proxies(parse_networks("127.0.0.1")),
         )
-        self.app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), follow=self.parts)
+        self.app = make_app(probes={}, guard=WriteGuard(LocalTrust.on("127.0.0.1")), follow=self.parts)
         if not is_hot:
             self.app.redirects = None
 

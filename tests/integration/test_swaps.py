@@ -20,6 +20,7 @@ from waypost.serving.shelf import CURRENT
 from waypost.settings import load_settings
 from waypost.web.app import make_app
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 
 SWAPS = 1000
 ASKING = 3
@@ -32,7 +33,9 @@ ITEM = place_id("sim:7")
 async def places_server(folder: Path) -> AsyncIterator[tuple[str, SnapshotWatcher]]:
     watcher = SnapshotWatcher(load_settings({"snapshots": str(folder)}, environ={}))
     await watcher.look()
-    app = make_app(probes={"snapshot": watcher.probe}, guard=WriteGuard("127.0.0.1"), places=watcher.part)
+    app = make_app(
+        probes={"snapshot": watcher.probe}, guard=WriteGuard(LocalTrust.on("127.0.0.1")), places=watcher.part
+    )
     with listen("127.0.0.1", 0, moves_on=False) as sock:
         server = HttpServer(app)
         tasks = [asyncio.create_task(server.serve(sockets=[sock])), asyncio.create_task(watcher.keep_looking())]

@@ -22,6 +22,7 @@ from waypost.settings import Settings, load_settings
 from waypost.sharing.visits.visit import Visit
 from waypost.web.app import App, Places, make_app
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 from waypost.web.links.route_dependencies import LinkParts
 
 TARGET = "https://example.org/a/page?of=ours#here"
@@ -100,7 +101,7 @@ async def link_service(
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_sharing_stores(settings))
         parts = await stack.enter_async_context(link_parts(settings, stores))
-        guard = WriteGuard(listening, KeyRing(stores.keys))
+        guard = WriteGuard(LocalTrust.on(listening), KeyRing(stores.keys))
         served = _places(settings, places) if places else None
         if served:
             # FastAPI remembers the routes of apps that nobody uses any more.

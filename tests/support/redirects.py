@@ -24,6 +24,7 @@ from waypost.web.follow.link_cache import LinkCache
 from waypost.web.follow.password_checking import PasswordChecker
 from waypost.web.follow.route_dependencies import FollowParts
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
 
@@ -105,5 +106,5 @@ async def host(
             settings=settings.redirect,
         )
         parts = replace(parts, **more)
-        app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), follow=parts)
+        app = make_app(probes={}, guard=WriteGuard(LocalTrust.on("127.0.0.1")), follow=parts)
         yield Host(app, stores, links, parts.cache, visits)

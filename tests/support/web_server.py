@@ -14,6 +14,7 @@ from waypost.roles.kit.http_server import HttpServer, address, listen
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import App, Places, make_app
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 
 _PATIENCE = 30.0
 
@@ -23,7 +24,7 @@ def places_app(folder: Path, *, most: int = 10_000, public_url: str = "", cors: 
     live = LiveGeneration(Shelf(folder))
     live.refresh()
     places = Places(live, most, public_url=public_url, cors=cors)
-    return make_app(probes={}, guard=WriteGuard("127.0.0.1"), places=places)
+    return make_app(probes={}, guard=WriteGuard(LocalTrust.on("127.0.0.1")), places=places)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from waypost.settings import Settings
 from waypost.web.app import Places, make_app
 from waypost.web.http.authentication import WriteGuard
 from waypost.web.http.health import softened
+from waypost.web.http.local_trust import LocalTrust
 
 if TYPE_CHECKING:
     from waypost.web.follow.route_dependencies import FollowParts
@@ -42,7 +43,7 @@ async def serve_role(
         place_part: Places | None = None
         made: LinkParts | None = None
         followed: FollowParts | None = None
-        guard = WriteGuard(settings.web.host)
+        guard = WriteGuard(LocalTrust.of(settings.web))
         if places:
             watcher = SnapshotWatcher(settings)
             await watcher.look()
@@ -53,7 +54,8 @@ async def serve_role(
             await stores.facts.set(ADDRESS, address(sock))
             probe = store_probe(stores.facts)
             probes["store"] = probe if links == "all" else softened(probe, "links are followed from memory")
-            guard = WriteGuard(settings.web.host, await stack.enter_async_context(open_key_ring(stores.keys)))
+            keys = await stack.enter_async_context(open_key_ring(stores.keys))
+            guard = WriteGuard(LocalTrust.of(settings.web), keys)
             if links == "all":
                 made = await stack.enter_async_context(link_parts(settings, stores))
             else:

@@ -39,6 +39,7 @@ from waypost.simulator.geography import COUNTRIES
 from waypost.telemetry.logs import get_logger
 from waypost.web.app import make_app
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 
 log = get_logger("up")
 
@@ -104,7 +105,8 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         watcher, state = SnapshotWatcher(settings), ImportState()
         await watcher.look()
         links = await stack.enter_async_context(link_parts(settings, stores))
-        guard = WriteGuard(settings.web.host, await stack.enter_async_context(open_key_ring(stores.keys)))
+        keys = await stack.enter_async_context(open_key_ring(stores.keys))
+        guard = WriteGuard(LocalTrust.of(settings.web), keys)
 
         async def status() -> PageStatus:
             generation = watcher.live.generation if watcher.live.is_open else None

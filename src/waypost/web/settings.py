@@ -7,14 +7,15 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from waypost.kernel.configuration import setting
-from waypost.kernel.quantities import parse_count, parse_duration
+from waypost.kernel.host_header import host_name
+from waypost.kernel.quantities import parse_count, parse_duration, parse_switch
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def parse_public_url(text: str) -> str:
     parts = urlsplit(text)
-    if text and (parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc):
+    if text and (parts.scheme not in {"http", "https"} or not host_name(parts.netloc)):
         raise ValueError("this is not an address; write it like https://go.example.org, without a password in it")
     return text.rstrip("/")
 
@@ -23,7 +24,8 @@ def parse_origins(text: str) -> tuple[str, ...]:
     origins = tuple(part.strip() for part in text.split(",") if part.strip())
     for origin in origins:
         parts = urlsplit(origin)
-        if origin != "*" and (parts.scheme not in {"http", "https"} or origin != f"{parts.scheme}://{parts.netloc}"):
+        is_web = parts.scheme in {"http", "https"} and host_name(parts.netloc) is not None
+        if origin != "*" and (not is_web or origin != f"{parts.scheme}://{parts.netloc}"):
             raise ValueError(f"{origin[:80]!r} is not an origin; write it like https://map.example.org, or * for all")
     return origins
 
@@ -105,6 +107,9 @@ class WebSettings:
         "",
         "networks of proxies in front of us, whose X-Forwarded-For or Forwarded is believed; none when empty",
         parse_networks,
+    )
+    keyless: bool = setting(
+        "listen.keyless", "on", "whether requests that speak for this machine need no key", parse_switch
     )
     cors: tuple[str, ...] = setting(
         "cors", "", "origins whose web pages may read places, such as https://map.example.org; * for all", parse_origins

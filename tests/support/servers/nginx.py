@@ -1,4 +1,6 @@
-"""A private nginx that serves a folder: quickly, slowly, without ranges, and over TLS; and says what it sent."""
+"""A private nginx that serves a folder: quickly, slowly, without ranges, and over TLS; and says what it sent. Or one
+that is a proxy, as its `server` block says.
+"""
 
 import os
 import socket
@@ -27,6 +29,10 @@ http {{
     scgi_temp_path {folder}/scgi;
     sendfile on;
     types {{ }}
+    {servers}
+}}
+"""
+_FILES = """
     server {{
         listen 127.0.0.1:{port};
         listen 127.0.0.1:{tls_port} ssl;
@@ -40,7 +46,6 @@ http {{
         location /round/ {{ return 302 /round/; }}
         location /failing/ {{ return 500; }}
     }}
-}}
 """
 
 
@@ -66,12 +71,15 @@ class Nginx:
 
 def command(port: int, tls_port: int, folder: Path, root: Path) -> list[str]:
     """How one is started on these ports; what it keeps goes into the folder."""
-    user = "user root;" if os.getuid() == 0 else ""
     certificate = make_certificate(folder)
-    text = _CONFIGURATION.format(
-        port=port, tls_port=tls_port, folder=folder, root=root, user=user, certificate=certificate
-    )
-    (folder / "nginx.conf").write_text(text)
+    files = _FILES.format(port=port, tls_port=tls_port, folder=folder, root=root, certificate=certificate)
+    return command_for(files, folder)
+
+
+def command_for(servers: str, folder: Path) -> list[str]:
+    """How one with these `server` blocks is started."""
+    user = "user root;" if os.getuid() == 0 else ""
+    (folder / "nginx.conf").write_text(_CONFIGURATION.format(folder=folder, user=user, servers=servers))
     return [
         find_program("nginx", "/usr/sbin/nginx"),
         "-p",
@@ -87,7 +95,7 @@ def answers(port: int) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
             connection.sendall(b"GET /up HTTP/1.0\r\n\r\n")
-            return connection.recv(16).startswith(b"HTTP/1.1 404")
+            return connection.recv(16).startswith(b"HTTP/1.1 ")
     except OSError:
         return False
 

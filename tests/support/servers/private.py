@@ -96,6 +96,16 @@ def private_nginx(root: Path) -> Iterator[nginx.Nginx]:
 
 
 @contextmanager
+def private_proxy(server: str) -> Iterator[str]:
+    """An nginx with this `server` block, in which `{port}` stands for the port; yields its address."""
+    with own_folder() as folder:
+        port = free_port()
+        command = nginx.command_for(server.replace("{port}", str(port)), folder)
+        with running(command, folder, lambda: nginx.answers(port)):
+            yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
 def running(command: list[str], folder: Path, is_up: Callable[[], bool]) -> Iterator[PrivateServer]:
     server = PrivateServer(command, folder, is_up)
     try:

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message
 from support.asking import get, send_raw
 from waypost.web.app import make_app
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 ASSETS = sorted(file.name for file in resources.files("waypost.web").joinpath("static").iterdir())
@@ -22,7 +23,7 @@ def app() -> ASGIApp:
     async def status() -> dict[str, int]:
         return {"places": 7}
 
-    return make_app(probes={}, guard=WriteGuard("127.0.0.1"), status=status)
+    return make_app(probes={}, guard=WriteGuard(LocalTrust.on("127.0.0.1")), status=status)
 
 
 class Loaded(HTMLParser):
@@ -124,7 +125,7 @@ def test_people_are_led_to_the_page_and_programs_to_the_description(app: ASGIApp
 
 
 def test_without_a_page_people_are_not_led_to_one() -> None:
-    bare = make_app(probes={}, guard=WriteGuard("127.0.0.1"))
+    bare = make_app(probes={}, guard=WriteGuard(LocalTrust.on("127.0.0.1")))
     assert get(bare, "/", headers={"Accept": "text/html"}).status_code == 200
 
 

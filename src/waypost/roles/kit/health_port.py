@@ -28,12 +28,13 @@ async def health_port(settings: Settings, facts: Facts, jobs: JobStore) -> Async
     from waypost.roles.kit.http_server import HttpServer, address, listen  # noqa: PLC0415 - as above
     from waypost.web.app import make_app  # noqa: PLC0415 - as above
     from waypost.web.http.authentication import WriteGuard  # noqa: PLC0415 - as above
+    from waypost.web.http.local_trust import LocalTrust  # noqa: PLC0415 - as above
 
     with listen(settings.web.host, settings.web.health_port, moves_on=False) as sock:
         probes = {"store": store_probe(facts)}
         if settings.storage.jobs:
             probes["jobs"] = jobs_probe(jobs)
-        server = HttpServer(make_app(probes=probes, guard=WriteGuard(settings.web.host)))
+        server = HttpServer(make_app(probes=probes, guard=WriteGuard(LocalTrust.of(settings.web))))
         serving = asyncio.create_task(server.serve(sockets=[sock]))
         log.info("health and metrics", address=address(sock))
         try:

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -24,6 +25,8 @@ _BACKLOG = 2048
 _KEEP_ALIVE_SECONDS = 15
 _GRACE_SECONDS = 1
 _TICKS = 10
+# A thread that draws a QR code, or is busy otherwise, gives way this soon; Python's 5 ms are ten redirects.
+_SWITCH_SECONDS = 0.0005
 
 
 class PortTaken(TerminalError):
@@ -130,6 +133,7 @@ async def serve(app: ASGIApp, sock: socket.socket) -> None:
 
 async def answer(app: ASGIApp, sock: socket.socket, stop: Stop, on_up: OnUp) -> None:
     """Serve until asked to stop."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
     server = HttpServer(app)
     serving = asyncio.create_task(server.serve(sockets=[sock]))
     stopping = asyncio.create_task(stop.wait())

@@ -18,9 +18,9 @@ from waypost.web.http.routing import readable
 
 Form = Literal["svg", "png"]
 _TYPES: dict[Form, str] = {"svg": "image/svg+xml", "png": "image/png"}
-# Each is a few kilobytes, and takes some milliseconds to draw.
+# Each is a few kilobytes, and takes some ten milliseconds to draw. Two at once would take twice as long.
 _MOST_DRAWINGS = 512
-_AT_ONCE, _WAITING = 2, 100
+_AT_ONCE, _WAITING = 1, 100
 _REFUSALS = REFUSALS | html_pages.described({429: "Too many are drawn at once"})
 
 

@@ -2,6 +2,7 @@
 
 import httptools
 
+from waypost.kernel.host_header import are_usable_hosts
 from waypost.web.http.encoded_headers import Header
 
 _END = b"\r\n\r\n"
@@ -23,7 +24,7 @@ class _Collected:
 
 
 def parse_block(block: bytes) -> list[Header] | None:
-    """Returns the headers; None if the block is long, incomplete, or has anything that only uvicorn can handle.
+    """Returns the headers; None if the block is long, incomplete, or has anything that is left to the other paths.
 
     The block begins with the end of the first line, so that one without headers also ends with two line ends.
     """
@@ -38,4 +39,5 @@ def parse_block(block: bytes) -> list[Header] | None:
     usual = all(
         name not in _UNUSUAL and (name != b"connection" or value.lower() == b"keep-alive") for name, value in headers
     )
+    usual = usual and are_usable_hosts([value for name, value in headers if name == b"host"])
     return headers if usual and collected.is_complete else None

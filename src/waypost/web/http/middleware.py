@@ -8,6 +8,7 @@ from time import perf_counter
 from prometheus_client import Counter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from waypost.kernel.host_header import are_usable_hosts
 from waypost.telemetry.metrics import HTTP_REQUESTS, HTTP_SECONDS, ManyHistogram
 from waypost.web.http.cors import Cors
 from waypost.web.http.encoded_headers import Head, head_of
@@ -27,11 +28,11 @@ READ_THEIR_OWN = frozenset({("POST", "/v1/links/bulk")})
 
 
 class BodyRefused(Exception):
-    """The address is too long, or the body is too large, too slow or incomplete; `answer` says so."""
+    """The address is too long, the Host is none, or the body is too large, too slow or incomplete; `answer` says so."""
 
-    def __init__(self, status: int, slug: str, detail: str) -> None:
+    def __init__(self, status: int, slug: str, detail: str, parameter: str | None = None) -> None:
         super().__init__(detail)
-        self.answer = problem(status, slug, detail)
+        self.answer = problem(status, slug, detail, parameter=parameter)
 
 
 class Bounds:
@@ -74,6 +75,7 @@ class Bounds:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             _check_address(scope)
+            _check_host(scope)
             if (scope["method"], scope["path"]) not in READ_THEIR_OWN:
                 receive = _replayed(await read_body(scope, receive), receive)
         except BodyRefused as refused:
@@ -98,6 +100,13 @@ def _meters(route: str, method: str, status: int) -> tuple[Counter, ManyHistogra
 def _check_address(scope: Scope) -> None:
     if len(scope["raw_path"]) + len(scope["query_string"]) > LONGEST_ADDRESS:
         raise BodyRefused(400, "address-too-long", f"an address has at most {LONGEST_ADDRESS} bytes")
+
+
+def _check_host(scope: Scope) -> None:
+    if not are_usable_hosts([value for name, value in scope["headers"] if name == b"host"]):
+        raise BodyRefused(
+            400, "bad-host", "the header Host is not the name of a host, or is there twice", parameter="Host"
+        )
 
 
 async def read_body(scope: Scope, receive: Receive, *, most: int = _MOST_BODY, seconds: float = _BODY_SECONDS) -> bytes:

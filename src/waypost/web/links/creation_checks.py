@@ -2,13 +2,13 @@
 
 import re
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from fastapi import Request
 
 from waypost.access.caller import ANONYMOUS
+from waypost.kernel.host_header import host_name
 from waypost.sharing.links.draft import Draft, MadeLink
-from waypost.sharing.links.hosts import read_host
+from waypost.sharing.links.hosts import BadHost, read_host
 from waypost.sharing.links.link import NewLink
 from waypost.sharing.links.terms import LinkInvalid
 from waypost.web.http.authentication import Asker
@@ -50,10 +50,10 @@ def read_idempotency_key(parts: LinkParts, request: Request, asker: Asker) -> st
 def refuse_loop(parts: LinkParts, request: Request, target: str) -> None:
     """Refuses a target on the host of this request: a server need not know all its names, and this is one of them."""
     rules = parts.author.rules
+    name = host_name(request.headers.get("host", "")) or ""
     try:
-        name = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
         host = str(read_host(f"[{name}]" if ":" in name else name))
-    except ValueError:
+    except BadHost:
         return
     if host not in rules.own:
         replace(rules, own=rules.own | {host}).check(target)

@@ -1,12 +1,11 @@
 """A request for places, reduced to what its answer depends on."""
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
 
-_HOST = re.compile(rb"[A-Za-z0-9._~-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?")
+from waypost.kernel.host_header import host_name
 
 
 class PlaceRequest(msgspec.Struct):
@@ -17,7 +16,7 @@ class PlaceRequest(msgspec.Struct):
 
     @property
     def base(self) -> str:
-        """How this server is reached from outside; empty without a usable Host, so that links are relative."""
+        """How this server is reached from outside; empty without a Host, so that links are relative."""
         return self.public_url or _origin(self.scheme, self.headers.get(b"host", b""))
 
     def address(self, path: str, **more: str | int) -> str:
@@ -32,4 +31,5 @@ class PlaceRequest(msgspec.Struct):
 
 @lru_cache(64)
 def _origin(scheme: str, host: bytes) -> str:
-    return f"{scheme}://{host.decode()}" if _HOST.fullmatch(host) else ""
+    text = host.decode("latin-1")
+    return f"{scheme}://{text}" if host_name(text) else ""

@@ -19,13 +19,14 @@ from waypost.web.app import make_app
 from waypost.web.http import health
 from waypost.web.http.authentication import WriteGuard
 from waypost.web.http.health import Probe, softened
+from waypost.web.http.local_trust import LocalTrust
 
 NOW = datetime(2026, 2, 21, tzinfo=UTC)
 READY = ("/readyz", "/healthz", "/health")
 
 
 def app_with(**probes: Probe) -> ASGIApp:
-    return make_app(probes=probes, guard=WriteGuard("127.0.0.1"))
+    return make_app(probes=probes, guard=WriteGuard(LocalTrust.on("127.0.0.1")))
 
 
 async def well() -> None:

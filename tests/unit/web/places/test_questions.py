@@ -12,6 +12,7 @@ from support.web_server import places_app
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import App, Places, make_app
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 
 PLACES = stations(400)
 MAP = "https://map.example.org"
@@ -173,7 +174,7 @@ def test_one_can_go_on_in_an_older_generation_until_it_is_gone(tmp_path: Path) -
     older = shelve(tmp_path, PLACES)
     live = LiveGeneration(Shelf(tmp_path))
     live.refresh()
-    app = make_app(probes={}, guard=WriteGuard("127.0.0.1"), places=Places(live, 1000))
+    app = make_app(probes={}, guard=WriteGuard(LocalTrust.on("127.0.0.1")), places=Places(live, 1000))
     first = ask(app, "limit=100")
     newer = shelve(tmp_path, PLACES[:50], hours=1)
     live.refresh()

@@ -15,6 +15,7 @@ from waypost.serving.building.builder import build
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import Places, make_app
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 from waypost.web.places import place_answers
 
 NOW = datetime(2026, 2, 21, tzinfo=UTC)
@@ -26,7 +27,7 @@ ROUTES = ("/v1/places", "/collections/places/items")
 def app_over(folder: Path) -> ASGIApp:
     live = LiveGeneration(Shelf(folder))
     live.refresh()
-    return make_app(probes={}, guard=WriteGuard("127.0.0.1"), places=Places(live, MOST))
+    return make_app(probes={}, guard=WriteGuard(LocalTrust.on("127.0.0.1")), places=Places(live, MOST))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from waypost.kernel.configuration import setting
-from waypost.kernel.quantities import parse_count, parse_duration
+from waypost.kernel.quantities import parse_count, parse_duration, parse_switch
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -105,6 +105,9 @@ class WebSettings:
         "",
         "networks of proxies in front of us, whose X-Forwarded-For or Forwarded is believed; none when empty",
         parse_networks,
+    )
+    places_open: bool = setting(
+        "places.open", "on", "off: places are for this machine and for callers with a key alone", parse_switch
     )
     cors: tuple[str, ...] = setting(
         "cors", "", "origins whose web pages may read places, such as https://map.example.org; * for all", parse_origins

@@ -163,3 +163,25 @@ async def test_uses_are_written_later_and_a_minute_apart(backend: Backend) -> No
     # Another process, whose clock is behind, or that was slow to write.
     await keys.note_uses({one.id: NOON, two.id: NOON, "nobody": NOON})
     assert await used() == [NOON + 2 * MINUTE, NOON]
+
+
+async def test_a_key_in_memory_ends_on_time_although_the_store_is_not_asked(backend: Backend) -> None:
+    keys = backend.sharing.keys
+    key, token = make_key("ada", ["places:read"], NOON, NOON + DAY)
+    await keys.add(key)
+    now = NOON
+    ring = KeyRing(keys, lambda: now)
+    assert ring.recall(token) is None
+    assert (await ring.recognise(token, from_memory=True)).key == key
+    await keys.revoke(key.id, NOON)
+    known = ring.recall(token)
+    assert known
+    assert known.key == key
+    assert ring.recall(f"wp_{key.id}_{'x' * 43}") is None
+    # By what the store says now, and by the key's own end.
+    with pytest.raises(KeyRefused):
+        await ring.recognise(token)
+    now = NOON + DAY
+    assert ring.recall(token) is None
+    with pytest.raises(KeyExpired):
+        await ring.recognise(token, from_memory=True)

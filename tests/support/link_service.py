@@ -114,4 +114,4 @@ def _places(settings: Settings, count: int) -> Places:
     shelve(settings.snapshots, stations(count))
     live = LiveGeneration(Shelf(settings.snapshots))
     live.refresh()
-    return Places(live, 100, cors=("*",))
+    return Places(live, 100, cors=("*",), closed=not settings.web.places_open)

@@ -18,7 +18,7 @@ from waypost.kernel.errors import AskedWrongly, Conflict, NotFound, TerminalErro
 from waypost.kernel.moments import in_utc
 from waypost.kernel.suggesting import did_you_mean
 
-Scope = Literal["links:read", "links:write", "admin"]
+Scope = Literal["links:read", "links:write", "places:read", "imports:read", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 State = Literal["active", "expired", "revoked"]
 

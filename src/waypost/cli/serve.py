@@ -28,7 +28,8 @@ def _listening(function: Callable[..., Any]) -> Callable[..., Any]:
 def serve_places(load: Load, host: str | None, port: int | None) -> int:
     """Answer places from the current snapshot, by id and in a box.
 
-    It needs no database, only the folder of snapshots, and moves to a new snapshot between two requests.
+    It needs no database, only the folder of snapshots, and moves to a new snapshot between two requests. Where places
+    are closed (WAYPOST_PLACES_OPEN=off), it asks the store for keys.
     """
     return _serve(load, host, port, places=True)
 

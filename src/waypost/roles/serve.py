@@ -35,7 +35,8 @@ async def serve_role(
     settings: Settings, stop: Stop, on_up: OnUp, *, places: bool, links: Links | None, moves_on: bool
 ) -> None:
     """`waypost serve places`, `links`, `redirect` or `all`."""
-    opening = open_sharing_stores(settings) if links else None
+    # Keys are in the store too, for places that are closed.
+    opening = open_sharing_stores(settings) if links or not settings.web.places_open else None
     sock = listen(settings.web.host, settings.web.port, moves_on=moves_on)
     async with AsyncExitStack() as stack:
         stack.callback(sock.close)
@@ -51,14 +52,16 @@ async def serve_role(
             place_part, probes["snapshot"] = watcher.part, watcher.probe
         if opening:
             stores = await stack.enter_async_context(opening)
-            await stores.facts.set(ADDRESS, address(sock))
             probe = store_probe(stores.facts)
-            probes["store"] = probe if links == "all" else softened(probe, "links are followed from memory")
+            goes_on = "links are followed from memory" if links else "keys are known from memory"
+            probes["store"] = probe if links == "all" else softened(probe, goes_on)
             keys = await stack.enter_async_context(open_key_ring(stores.keys))
             guard = WriteGuard(LocalTrust.of(settings.web), keys)
+            if links:
+                await stores.facts.set(ADDRESS, address(sock))
             if links == "all":
                 made = await stack.enter_async_context(link_parts(settings, stores))
-            else:
+            elif links:
                 followed = await stack.enter_async_context(follow_parts(settings, stores))
         app = make_app(
             probes=probes,

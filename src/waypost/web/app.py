@@ -25,6 +25,7 @@ from waypost.web.links.place_links import place_link_routes
 from waypost.web.links.route_dependencies import LinkParts
 from waypost.web.map_page_routes import Status, asset_routes, status_routes
 from waypost.web.openapi import describe, documentation_routes
+from waypost.web.places.gate import PlacesGate
 from waypost.web.places.hot_path import HotPath
 from waypost.web.places.place_answers import PlaceAnswers
 from waypost.web.places.routes import Front
@@ -32,12 +33,16 @@ from waypost.web.places.routes import Front
 
 @dataclass(frozen=True)
 class Places:
-    """What the routes of places are made of; `cors` are the origins whose pages may read them."""
+    """What the routes of places are made of; `cors` are the origins whose pages may read them.
+
+    `closed`: only this machine and callers with a key may read them.
+    """
 
     live: LiveGeneration
     most: int
     public_url: str = ""
     cors: tuple[str, ...] = ()
+    closed: bool = False
 
 
 class App(Bounds):
@@ -62,7 +67,8 @@ def make_app(
     )
     app.router.default = WithoutSlash(app.router)
     add_problem_handlers(app)
-    front = Front(PlaceAnswers(places.live, most=places.most), places.public_url) if places else None
+    gate = PlacesGate(guard) if places and places.closed else None
+    front = Front(PlaceAnswers(places.live, most=places.most), places.public_url, gate) if places else None
     followed = follow or (links.follow if links else None)
     # The most requested routes come first: for each request, all routes before the one that matches are tried.
     routers: list[APIRouter] = all_link_routes(links, guard) if links else []
@@ -72,14 +78,14 @@ def make_app(
     else:
         routers += [landing_routes(front, page=status is not None), documentation_routes(app)]
     if status:
-        routers.append(status_routes(status))
+        routers.append(status_routes(status, gate))
     if followed:
         routers += [robots_routes(followed), report_routes(followed)]
     routers.append(asset_routes(page=status is not None))
     if front:
         routers.append(front.router())
     if links and places:
-        routers.append(place_link_routes(links, places.live, guard))
+        routers.append(place_link_routes(links, places.live, guard, gate))
     if followed:
         # Last, because these routes match every single word that no other route has.
         routers += [preview_routes(followed), qr_code_routes(followed), redirect_routes(followed)]

@@ -5,10 +5,11 @@ from importlib import resources
 from typing import Any
 
 import msgspec
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from waypost.web.http.page_frame import POLICY, framed_page
 from waypost.web.http.routing import readable
+from waypost.web.places.gate import PlacesGate
 
 _PAGE_HEADERS = POLICY | {"Cache-Control": "no-cache"}
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
@@ -18,10 +19,13 @@ _MESSAGE_ASSETS = {"message.css"}
 Status = Callable[[], Awaitable[Any]]
 
 
-def status_routes(status: Status) -> APIRouter:
+def status_routes(status: Status, gate: PlacesGate | None = None) -> APIRouter:
+    """Where places are closed, how their import stands is too."""
     router = APIRouter(include_in_schema=False)
 
-    async def read_status() -> Response:
+    async def read_status(request: Request) -> Response:
+        if gate:
+            await gate.check(request, "imports:read")
         body = msgspec.json.encode(await status())
         return Response(body, media_type="application/json", headers={"Cache-Control": "no-store"})
 

@@ -111,6 +111,9 @@ class WebSettings:
     keyless: bool = setting(
         "listen.keyless", "on", "whether requests that speak for this machine need no key", parse_switch
     )
+    places_open: bool = setting(
+        "places.open", "on", "off: places are for this machine and for callers with a key alone", parse_switch
+    )
     cors: tuple[str, ...] = setting(
         "cors", "", "origins whose web pages may read places, such as https://map.example.org; * for all", parse_origins
     )

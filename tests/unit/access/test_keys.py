@@ -96,7 +96,7 @@ def test_a_name_that_says_nothing_is_refused(name: str) -> None:
 def test_an_admin_may_everything_and_others_what_their_scopes_say() -> None:
     assert all(a_key("admin").allows(scope) for scope in SCOPES)
     reader = a_key("links:read")
-    assert [reader.allows(scope) for scope in SCOPES] == [True, False, False]
+    assert [reader.allows(scope) for scope in SCOPES] == [True, False, False, False, False]
 
 
 def test_callers_are_told_apart_by_their_key_or_where_they_are() -> None:

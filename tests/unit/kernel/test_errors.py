@@ -47,6 +47,7 @@ KNOWN = {
     ("key-in-address", 2, 400),
     ("key-expired", 1, 401),
     ("key-invalid", 2, 400),
+    ("key-needed", 1, 401),
     ("key-not-rotated", 1, 409),
     ("key-refused", 1, 401),
     ("lease-lost", 1, 500),

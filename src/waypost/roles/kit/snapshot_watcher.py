@@ -21,7 +21,11 @@ class SnapshotWatcher:
     def __init__(self, settings: Settings) -> None:
         self.live = LiveGeneration(Shelf(settings.snapshots))
         self.part = Places(
-            self.live, settings.serving.box_limit, public_url=settings.web.public_url, cors=settings.web.cors
+            self.live,
+            settings.serving.box_limit,
+            public_url=settings.web.public_url,
+            cors=settings.web.cors,
+            closed=not settings.web.places_open,
         )
         self._wrong: WaypostError | None = None
 

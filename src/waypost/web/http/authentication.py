@@ -14,7 +14,8 @@ from waypost.web.http.local_trust import LocalTrust, LoopbackOnly
 JSON = "application/json"
 
 _BEARER = re.compile(r"bearer +(\S+)", re.IGNORECASE)
-_KEY_IN_ADDRESS = re.compile(rb"wp(_|%5f)[0-9a-f]{12}(_|%5f)[a-z0-9_%-]{20}", re.IGNORECASE)
+KEY_HEADERS = (b"authorization", b"x-api-key")
+KEY_IN_ADDRESS = re.compile(rb"wp(_|%5f)[0-9a-f]{12}(_|%5f)[a-z0-9_%-]{20}", re.IGNORECASE)
 
 
 class ScopeMissing(Forbidden):
@@ -57,20 +58,20 @@ class WriteGuard:
 
     def __init__(self, trust: LocalTrust, keys: KeyRing | None = None) -> None:
         self._trust = trust
-        self._keys = keys
+        self.keys = keys
 
     @property
     def writable(self) -> bool:
         return self._trust.distrust is None
 
-    async def __call__(self, request: Request) -> Asker:
+    async def __call__(self, request: Request, *, from_memory: bool = False) -> Asker:
         """Raises KeyRefused or KeyExpired for a key that opens nothing: it is not as if none had been sent."""
         edit_token = request.headers.get("x-edit-token")
         key = _read_key(request)
         if key is not None:
-            if self._keys is None:
+            if self.keys is None:
                 raise KeyRefused
-            return Asker(await self._keys.recognise(key), edit_token)
+            return Asker(await self.keys.recognise(key, from_memory=from_memory), edit_token)
         try:
             await self._trust.check(request)
         except LoopbackOnly as refusal:
@@ -84,12 +85,12 @@ def check_content_type(request: Request, *taken: str) -> None:
 
 
 def _read_key(request: Request) -> str | None:
-    if _KEY_IN_ADDRESS.search(request.scope["query_string"]) or _KEY_IN_ADDRESS.search(request.scope["raw_path"]):
+    if KEY_IN_ADDRESS.search(request.scope["query_string"]) or KEY_IN_ADDRESS.search(request.scope["raw_path"]):
         raise KeyInAddress(
             "there is a key in the address, where logs keep it: revoke it, and send the next one in the header"
             " Authorization"
         )
-    keys = {_bearer(each) for each in request.headers.getlist("authorization")} | {
+    keys = {bearer_token(each) for each in request.headers.getlist("authorization")} | {
         *request.headers.getlist("x-api-key")
     }
     if len(keys) > 1:
@@ -97,7 +98,7 @@ def _read_key(request: Request) -> str | None:
     return next(iter(keys), None)
 
 
-def _bearer(header: str) -> str:
+def bearer_token(header: str) -> str:
     """The token; for another scheme an empty one, which is refused like any key that is not ours."""
     found = _BEARER.fullmatch(header.strip())
     return found[1] if found else ""

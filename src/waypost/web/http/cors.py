@@ -16,7 +16,7 @@ _WRITTEN = "/link"
 _EXPOSED = b"ETag, Content-Length"
 _PREFLIGHT: Headers = (
     (b"access-control-allow-methods", b"GET, HEAD"),
-    (b"access-control-allow-headers", b"If-None-Match"),
+    (b"access-control-allow-headers", b"Authorization, If-None-Match, X-API-Key"),
     (b"access-control-max-age", b"86400"),
     (b"content-length", b"0"),
 )

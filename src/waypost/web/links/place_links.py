@@ -15,13 +15,16 @@ from waypost.web.links.creation_checks import may_make
 from waypost.web.links.openapi import SECURITY, gives, refuses
 from waypost.web.links.route_dependencies import LinkParts
 from waypost.web.links.single_link_routes import answer_made
+from waypost.web.places.gate import PlacesGate
 from waypost.web.places.openapi import PLACE
 from waypost.web.places.place_answers import UnknownPlace
 
 _NO_PARAMETERS = Parameters()
 
 
-def place_link_routes(parts: LinkParts, live: LiveGeneration, guard: WriteGuard) -> APIRouter:
+def place_link_routes(
+    parts: LinkParts, live: LiveGeneration, guard: WriteGuard, gate: PlacesGate | None = None
+) -> APIRouter:
     router = APIRouter(tags=["links"])
     # A caller who asks twice at once gets one link. Two processes may make one each; the later is found from then on.
     one_at_a_time = asyncio.Lock()
@@ -30,6 +33,8 @@ def place_link_routes(parts: LinkParts, live: LiveGeneration, guard: WriteGuard)
         """The link that leads to the place's own page: the one that you have, or a new one. It takes no body."""
         asker = await guard(request)
         may_make(parts, asker)
+        if gate:
+            gate.admit(asker)
         _NO_PARAMETERS.read(request.scope["query_string"])
         if (await request.body()).strip() not in {b"", b"{}"}:
             raise BadParameter("body: leave it empty; there is nothing to say about it", parameter="body")

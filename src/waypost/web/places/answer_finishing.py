@@ -12,7 +12,7 @@ from waypost.web.places.answer import LARGE, Answer, Chunk
 from waypost.web.places.place_request import PlaceRequest
 
 _FRESH = b"no-cache"
-_FOR_GOOD = b"public, max-age=86400, immutable"
+_FOR_GOOD = b"max-age=86400, immutable"
 
 
 class AnswerLook(NamedTuple):
@@ -34,7 +34,7 @@ def give(request: PlaceRequest, generation: Generation, look: AnswerLook, body: 
     """Returns the answer; if the client has a current copy, a 304 for which the body is not even made."""
     known = request.headers.get(b"if-none-match")
     if known and (tag := _known(known, generation.name + look.form)):
-        return Answer(304, head_of(*_kept(look), (b"etag", tag.encode())), [], 0)
+        return Answer(304, head_of(*_kept(look, request.is_private), (b"etag", tag.encode())), [], 0)
     return finish(request, body(), look, generation.name)
 
 
@@ -42,8 +42,8 @@ def finish(request: PlaceRequest, chunks: list[Chunk], look: AnswerLook, generat
     """The answer, compressed if that is wanted and pays. Without a generation it has no ETag: releases change it."""
     size = sum(map(len, chunks))
     if size < LEAST or not (accepted := request.headers.get(b"accept-encoding")) or not (encoding := choose(accepted)):
-        return Answer(200, _head(look, generation, None), chunks, size)
-    head = _head(look, generation, encoding)
+        return Answer(200, _head(look, generation, None, request.is_private), chunks, size)
+    head = _head(look, generation, encoding, request.is_private)
     if size > LARGE:
         return Answer(200, head, chunks, size, encoding)
     packed = compress(encoding, b"".join(chunks))
@@ -51,8 +51,8 @@ def finish(request: PlaceRequest, chunks: list[Chunk], look: AnswerLook, generat
 
 
 @lru_cache(256)
-def _head(look: AnswerLook, generation: str | None, encoding: str | None) -> Head:
-    headers = [*_kept(look), (b"content-type", look.kind)]
+def _head(look: AnswerLook, generation: str | None, encoding: str | None, is_private: bool) -> Head:  # noqa: FBT001 - part of a key of the cache
+    headers = [*_kept(look, is_private), (b"content-type", look.kind)]
     if encoding:
         headers.append((b"content-encoding", encoding.encode()))
     if generation:
@@ -63,12 +63,13 @@ def _head(look: AnswerLook, generation: str | None, encoding: str | None) -> Hea
     return head_of(*headers)
 
 
-def _kept(look: AnswerLook) -> list[Header]:
+def _kept(look: AnswerLook, is_private: bool) -> list[Header]:  # noqa: FBT001 - passed on from above
     """The headers that say who may keep a copy and for how long, and which requests it answers."""
-    return [
-        (b"cache-control", _FOR_GOOD if look.pinned else _FRESH),
-        (b"vary", b"Accept, Accept-Encoding" if look.by_accept else b"Accept-Encoding"),
-    ]
+    age = _FOR_GOOD if look.pinned else _FRESH
+    vary = b"Accept, Accept-Encoding" if look.by_accept else b"Accept-Encoding"
+    if is_private:
+        return [(b"cache-control", b"private, " + age), (b"vary", vary + b", Authorization, X-API-Key")]
+    return [(b"cache-control", b"public, " + age if look.pinned else age), (b"vary", vary)]
 
 
 def _known(if_none_match: bytes, name: str) -> str | None:

@@ -12,6 +12,7 @@ from time import perf_counter
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from waypost.web.http.authentication import KEY_HEADERS
 from waypost.web.http.encoded_headers import Head, Header, head_of
 from waypost.web.http.hot_path_headers import parse_block
 from waypost.web.http.middleware import Bounds, measure
@@ -41,7 +42,7 @@ Asked = Mapping[bytes, bytes]
 
 class HotPath:
     def __init__(self, front: Front, bounds: Bounds) -> None:
-        self._front, self._bounds = front, bounds
+        self._front, self._bounds, self._gate = front, bounds, front.gate
         handlers = {route.path: route.handler for route in front.routes()}
         # By the path's beginning, and the number of values inside the path.
         self._routes = {key: (route, handlers[route]) for key, route in _ROUTES.items()}
@@ -59,7 +60,7 @@ class HotPath:
             return None
         # The block begins with the end of the first line.
         asked = self._headers(data[matched.end() - 2 :])
-        if asked is None:
+        if asked is None or (self._gate and not self._gate.opens_now(matched[0], asked)):
             return None
         path, place, z, x, y, query = matched.groups()
         inside = (place.decode(),) if place else (z.decode(), x.decode(), y.decode()) if z else ()
@@ -98,7 +99,7 @@ class HotPath:
         except KeyError:
             pass
         headers = parse_block(block)
-        if headers is None:
+        if headers is None or (self._gate and sum(name in KEY_HEADERS for name, _ in headers) > 1):
             return None
         if len(self._blocks) >= _MOST_BLOCKS:
             self._blocks.clear()

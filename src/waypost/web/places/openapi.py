@@ -25,6 +25,14 @@ def answers(content: Described, *, tagged: bool) -> dict[int | str, Described]:
     return found | {304: {"description": "The client's copy is still current"}} if tagged else found
 
 
+# Where places are closed.
+_PROBLEM = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+CLOSED: dict[int | str, Described] = {
+    401: {"description": "A problem: key-needed, key-refused, key-expired", "content": _PROBLEM},
+    403: {"description": "A problem: scope-missing", "content": _PROBLEM},
+}
+SECURITY: list[Described] = [{"bearer": []}, {"key": []}]
+
 _TEXT: Described = {"type": "string"}
 _COUNT: Described = {"type": "integer", "minimum": 0}
 _LINK = _object(["href", "rel"], href=_TEXT, rel=_TEXT, type=_TEXT, title=_TEXT)

@@ -13,6 +13,8 @@ class PlaceRequest(msgspec.Struct):
     headers: Mapping[bytes, bytes]
     scheme: str
     public_url: str
+    # Whether the answer is for this caller alone, because places are closed.
+    is_private: bool = False
 
     @property
     def base(self) -> str:

@@ -12,6 +12,7 @@ from waypost.web.http.parameters import Parameters
 from waypost.web.http.routing import readable
 from waypost.web.places import openapi as says
 from waypost.web.places.answer import Answer, AnswerResponse, problem_answer
+from waypost.web.places.gate import PlacesGate
 from waypost.web.places.ogc_answers import OgcAnswers
 from waypost.web.places.place_answers import GenerationGone, NotOpen, PlaceAnswers
 from waypost.web.places.place_request import PlaceRequest
@@ -24,7 +25,7 @@ Handler = Callable[..., Answer]
 class PlaceRoute:
     """`inside`: the parameters inside the path, described. The handler gets their values, in their order.
 
-    `tagged`: its answers have an ETag.
+    `tagged`: its answers have an ETag. `about`: it says nothing about places, and so is never closed.
     """
 
     path: str
@@ -33,14 +34,16 @@ class PlaceRoute:
     gives: says.Described
     inside: tuple[says.Described, ...] = ()
     tagged: bool = True
+    about: bool = False
 
 
 class Front:
     """Everything that answers about places; turns a request into a `PlaceRequest`, and an error into a problem."""
 
-    def __init__(self, answers: PlaceAnswers, public_url: str) -> None:
+    def __init__(self, answers: PlaceAnswers, public_url: str, gate: PlacesGate | None = None) -> None:
         self._answers = answers
         self._public_url = public_url
+        self.gate = gate
         self.tiles = TileAnswers(answers)
         self.ogc = OgcAnswers(answers, self.tiles)
 
@@ -52,7 +55,7 @@ class Front:
             PlaceRoute("/v1/places", answers.places, answers.for_list, says.COLLECTION),
             PlaceRoute("/v1/places/counts", answers.counts, answers.for_counts, says.COUNTS),
             PlaceRoute("/v1/places/{place}", answers.place, answers.for_place, says.FEATURE, (says.PLACE,)),
-            PlaceRoute("/conformance", ogc.conformance, ogc.formed, says.CONFORMANCE, tagged=False),
+            PlaceRoute("/conformance", ogc.conformance, ogc.formed, says.CONFORMANCE, tagged=False, about=True),
             PlaceRoute("/collections", ogc.collections, ogc.formed, says.COLLECTIONS, tagged=False),
             PlaceRoute("/collections/places", ogc.collection, ogc.formed, says.ABOUT, tagged=False),
             PlaceRoute("/collections/places/schema", ogc.schema, ogc.plain, says.SCHEMA, tagged=False),
@@ -70,7 +73,11 @@ class Front:
         return router
 
     def _add(self, router: APIRouter, route: PlaceRoute) -> None:
+        gate = None if route.about else self.gate
+
         async def endpoint(request: Request) -> Response:
+            if gate:
+                await gate.check(request)
             return AnswerResponse(await self.answer(route.handler, request.scope, *request.path_params.values()))
 
         readable(
@@ -79,12 +86,13 @@ class Front:
             endpoint,
             name=route.handler.__name__,
             description=route.handler.__doc__,
-            responses=says.answers(route.gives, tagged=route.tagged),
-            openapi_extra={"parameters": [*route.inside, *route.takes.described()]},
+            responses=says.answers(route.gives, tagged=route.tagged) | (says.CLOSED if gate else {}),
+            openapi_extra={"parameters": [*route.inside, *route.takes.described()]}
+            | ({"security": says.SECURITY} if gate else {}),
         )
 
     def place_request(self, query: bytes, headers: Mapping[bytes, bytes], scheme: str) -> PlaceRequest:
-        return PlaceRequest(query, headers, scheme, self._public_url)
+        return PlaceRequest(query, headers, scheme, self._public_url, self.gate is not None)
 
     async def answer(self, handler: Handler, scope: Scope, *inside: str) -> Answer:
         """Returns the handler's answer. An old generation that still exists is opened in a thread, and asked again."""

@@ -9,9 +9,8 @@ from contextlib import suppress
 from waypost.bootstrap.jobs import open_jobs
 from waypost.bootstrap.stores import Stores
 from waypost.importing.engine import Engine
-from waypost.importing.lone_worker import LoneWorker
 from waypost.importing.plan import limits_of
-from waypost.importing.run import CrewFailed, Importer, Workforce
+from waypost.importing.run import CrewFailed, Importer, LoneWorker, Workforce
 from waypost.importing.source import Source
 from waypost.kernel.tasks import end
 from waypost.roles.kit.child_process import environ_of

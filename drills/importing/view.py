@@ -13,7 +13,7 @@ import msgspec
 
 from waypost.bootstrap.stores import Stores, open_stores
 from waypost.importing.cuts import IdRange
-from waypost.importing.inspect import report_of
+from waypost.importing.started_imports import report_of
 from waypost.kernel.errors import StoreTrouble
 from waypost.scaling.jobs.job import Job, Tally
 from waypost.scaling.jobs.shard_keys import ShardKey

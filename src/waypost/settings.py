@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from waypost.importing.definitions import DEFAULT_BUDGET, Definition, load_definitions
-from waypost.importing.ocm_settings import OcmSettings
 from waypost.importing.schedules import FullSchedule, WindowsSchedule
-from waypost.importing.settings import ImportingSettings
+from waypost.importing.settings import ImportingSettings, OcmSettings
 from waypost.kernel.configuration import Configuration, Found, SecretUrl, SettingError, setting
 from waypost.kernel.suggesting import did_you_mean
 from waypost.scaling.events.settings import EventsSettings
@@ -16,11 +15,10 @@ from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.prune_schedule import PruneSchedule
 from waypost.scaling.ratelimit.settings import BudgetRoom, BudgetSettings, limit_settings
 from waypost.scaling.schedules.schedule import Schedule
-from waypost.serving.schedules import SnapshotSchedule
-from waypost.serving.settings import ServingSettings
+from waypost.serving.settings import ServingSettings, SnapshotSchedule
 from waypost.sharing.links.settings import SharingSettings
 from waypost.sharing.visits.settings import VisitsSettings
-from waypost.telemetry.settings import TelemetrySettings
+from waypost.telemetry.logs import TelemetrySettings
 from waypost.web.settings import RedirectSettings, WebSettings
 
 DEFAULT_FILE = "waypost.toml"

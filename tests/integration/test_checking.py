@@ -9,7 +9,7 @@ import pytest
 from support.told_provider import Told, http, provider
 from waypost.bootstrap.budgets import open_budget
 from waypost.bootstrap.sources import open_source
-from waypost.importing import check_provider as checking
+from waypost.importing import start as starting
 from waypost.importing.source import AccessDenied, ProviderRefused, ProviderUnavailable
 from waypost.settings import load_settings
 
@@ -34,7 +34,7 @@ def requests(folder: Path, *answers: Told, error: type[Exception] | None = None)
             environ = {"WAYPOST_OCM_URL": told.url, "WAYPOST_BUDGET": "99/s"}
             settings = load_settings({"data": str(folder)}, environ=environ)
             async with open_source("ocm", settings) as source, open_budget(settings) as budget:
-                checked = checking.check_provider(source, budget, max_wait=20, rng=NoJitter())
+                checked = starting.check_provider(source, budget, max_wait=20, rng=NoJitter())
                 if error is None:
                     await checked
                 else:
@@ -70,5 +70,5 @@ def test_a_pause_that_is_longer_than_we_wait_is_told_at_once(tmp_path: Path) -> 
 def test_nobody_waits_again_and_again_for_a_provider_that_is_silent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "_SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(starting, "_SLOW_SECONDS", 0.0)
     assert requests(tmp_path, FAILED, error=ProviderUnavailable) == 1

@@ -20,12 +20,12 @@ from waypost.bootstrap.budgets import open_budget
 from waypost.bootstrap.sources import open_source
 from waypost.importing.base import BaseSource
 from waypost.importing.imports import Import
-from waypost.importing.inspect import standing_of
 from waypost.importing.pages import PageStore
 from waypost.importing.plan import plan_import
 from waypost.importing.reminding import remind, remind_imports
 from waypost.importing.schedules import WindowsSchedule
 from waypost.importing.source import Page, Scope
+from waypost.importing.started_imports import standing_of
 from waypost.kernel.clock import utc_now
 from waypost.kernel.stopping import Stop
 from waypost.places.licence import Licence

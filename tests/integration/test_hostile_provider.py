@@ -21,8 +21,7 @@ from waypost.adapters.sources.ocm.source import OcmSource
 from waypost.adapters.sources.ocpi.source import OcpiSource
 from waypost.adapters.sources.ocpi.source import make as make_ocpi
 from waypost.importing.definitions import SourceContext
-from waypost.importing.ocm_settings import OcmSettings
-from waypost.importing.settings import ImportingSettings
+from waypost.importing.settings import ImportingSettings, OcmSettings
 from waypost.importing.source import OutsideScope, Page, ProviderUnavailable, Source
 from waypost.kernel.configuration import Secret
 from waypost.kernel.errors import WaypostError

@@ -13,8 +13,7 @@ from support.servers import postgres as server
 from support.servers.sharing import free_port
 from support.waiting import until
 from waypost.adapters.errors import StoreAway
-from waypost.adapters.postgres.address import Host
-from waypost.adapters.postgres.connecting import PostgresConnector
+from waypost.adapters.postgres.connecting import Host, PostgresConnector
 from waypost.adapters.postgres.database import PostgresDatabase
 
 pytestmark = pytest.mark.anyio

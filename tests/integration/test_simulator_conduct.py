@@ -19,8 +19,7 @@ from waypost.roles.kit.http_server import HttpServer, address, listen
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.simulator.app import make_app
 from waypost.simulator.changes import ProviderChanges
-from waypost.simulator.conduct import Conduct
-from waypost.simulator.faults import Faults
+from waypost.simulator.conduct import Conduct, Faults
 from waypost.simulator.generate import generate
 from waypost.simulator.journal import Journal, open_log
 

@@ -40,8 +40,8 @@ THREADS = {
 }
 # By the module that starts them.
 CHILDREN = {
-    "roles.kit.import_processes": ("worker run", "by import run"),
-    "roles.kit.build_processes": ("build_child", "by snapshot build"),
+    "roles.kit.importer_assembly": ("worker run", "by import run"),
+    "roles.kit.snapshot_build": ("build_child", "by snapshot build"),
 }
 
 KINDS = (
@@ -74,7 +74,7 @@ KINDS = (
         "import run, snapshot build, doctor",
         ("cli.import_run", "cli.snapshot_build", "cli.doctor"),
         ("lease-renewer", "sqlite", "check"),
-        children=("roles.kit.import_processes", "roles.kit.build_processes"),
+        children=("roles.kit.importer_assembly", "roles.kit.snapshot_build"),
     ),
 )
 # Two kinds that `waypost serve all` is in one process.

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from waypost.adapters.sources.files.places import cut_file, read_part
-from waypost.places.file_part import FilePart
 from waypost.places.place import Place
+from waypost.places.store import FilePart
 from waypost.settings import Settings
 
 if TYPE_CHECKING:

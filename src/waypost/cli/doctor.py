@@ -7,7 +7,7 @@ import click
 from waypost.cli.frame import Command, Load, json_option, print_json, with_settings
 
 if TYPE_CHECKING:
-    from waypost.roles.kit.finding import Finding
+    from waypost.roles.kit.doctor_checks import Finding
 
 
 @click.command("doctor", cls=Command, examples=("waypost doctor", "waypost doctor --data /var/lib/waypost --json"))

@@ -1,4 +1,4 @@
-"""The verbs `waypost import start` and `waypost import run`."""
+"""The verbs `waypost import plan`, `waypost import start` and `waypost import run`."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -11,14 +11,54 @@ from waypost.cli.import_scope import ReadScope, with_scope
 from waypost.cli.import_view import print_ended
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from waypost.importing.imports import ImportReport
-    from waypost.importing.plan import PlannedImport
+    from waypost.importing.plan import Plan, PlannedImport
     from waypost.importing.source import Scope, Source
     from waypost.importing.start import Started
     from waypost.kernel.stopping import Stop
+    from waypost.scaling.ratelimit.limits import Limit
     from waypost.settings import Settings
+
+
+@command(
+    "plan",
+    examples=(
+        "waypost import plan --source ocm --country DE,FR",
+        "waypost import plan --country DE --since 2026-02-01T00:00:00Z --until 2026-02-21T12:00:00Z --window 1d",
+    ),
+)
+@with_scope
+@with_json
+def plan(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
+    """Print the shards of an import, without asking or changing anything.
+
+    One line per shard, then their count, and the fewest requests and seconds that they take within the budget if none
+    of it is done yet. A time is covered with whole hours, days and months in UTC, the largest that fit.
+    """
+    from waypost.bootstrap.sources import open_source
+    from waypost.importing.plan import IMPORT_ID, describe, limits_of, plan_import
+    from waypost.kernel.clock import utc_now
+
+    settings, scope = load({"source": source}), read()
+
+    async def look() -> "tuple[Plan, Sequence[Limit]]":
+        async with open_source(source, settings) as opened:
+            limits = limits_of(opened, settings.budget.limits)
+            shards = plan_import(opened, scope, import_id=IMPORT_ID, now=utc_now()).shards
+            return describe(opened.name, shards, limits), limits
+
+    planned, limits = asyncio.run(look())
+    if as_json:
+        print_json(planned)
+        return
+    for shard in planned.shards:
+        click.echo(shard)
+    budget = f", which take {planned.seconds} s at {','.join(limit.name for limit in limits)}" if limits else ""
+    click.echo(f"{planned.count} shards; at least {planned.requests} requests{budget}")
+    if scope.refresh:
+        say(f"{IMPORT_ID} stands for the id that the import gets when it runs")
 
 
 @command(

@@ -24,7 +24,7 @@ _SLOWEST = 10
 def status(load: Load, import_id: str | None, limit: int, *, as_json: bool) -> None:
     """How an import stands, or the latest ones, by the status of their jobs."""
     from waypost.cli.stores import with_stores
-    from waypost.importing.inspect import latest_imports, standing_of
+    from waypost.importing.started_imports import latest_imports, standing_of
 
     async def look(stores: "Stores") -> "Sequence[ImportStanding]":
         if import_id:
@@ -51,7 +51,7 @@ def cancel(load: Load, import_id: str, *, as_json: bool) -> None:
     wants the same shards goes on from there.
     """
     from waypost.cli.stores import with_stores
-    from waypost.importing.cancel import cancel_import
+    from waypost.importing.started_imports import cancel_import
 
     found = with_stores(load(), lambda stores: cancel_import(stores.imports, stores.jobs, import_id))
     if as_json:
@@ -69,7 +69,7 @@ def report(load: Load, import_id: str, *, all_shards: bool, as_json: bool) -> No
     were rejected.
     """
     from waypost.cli.stores import with_stores
-    from waypost.importing.inspect import report_of
+    from waypost.importing.started_imports import report_of
 
     found = with_stores(load(), lambda stores: report_of(stores.imports, stores.jobs, import_id))
     if as_json:

@@ -1,6 +1,6 @@
 """The command `waypost import`, and its verbs."""
 
-from waypost.cli import import_plan, import_run, import_status
+from waypost.cli import import_run, import_status
 from waypost.cli.frame import Group
 
 group = Group(
@@ -13,7 +13,7 @@ group = Group(
 )
 
 for verb in (
-    import_plan.plan,
+    import_run.plan,
     import_run.start,
     import_status.status,
     import_status.cancel,

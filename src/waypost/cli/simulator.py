@@ -25,14 +25,14 @@ def _per_second(text: str) -> float:
 
 @read_by
 def _faults(text: str) -> Any:
-    from waypost.simulator.faults import parse_faults
+    from waypost.simulator.conduct import parse_faults
 
     return parse_faults(text)
 
 
 @read_by
 def _placed(text: str) -> Any:
-    from waypost.simulator.faults import parse_placed
+    from waypost.simulator.conduct import parse_placed
 
     return parse_placed(text)
 
@@ -88,8 +88,7 @@ def run(port: int | None, *, debug: bool, **given: Any) -> int:
     from waypost.roles.kit.simulated_provider import DEFAULT_PORT
     from waypost.roles.simulator import Stage, simulate
     from waypost.simulator.changes import Rates
-    from waypost.simulator.conduct import Conduct
-    from waypost.simulator.faults import Faults
+    from waypost.simulator.conduct import Conduct, Faults
     from waypost.telemetry.logs import configure_logs
 
     configure_logs("debug" if debug else "info")

@@ -1,25 +1,29 @@
 """Runs an import to its end: starts it, has it worked on, and reports."""
 
 import asyncio
+import random
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from waypost.importing.imports import ImportReport, ImportStore, report, status_by_jobs
-from waypost.importing.inspect import find_import
 from waypost.importing.pages import PageStore
 from waypost.importing.plan import PlannedImport
 from waypost.importing.progress import Progress, measure
 from waypost.importing.reminding import remind_import
 from waypost.importing.source import Source
 from waypost.importing.start import start_import
+from waypost.importing.started_imports import find_import
 from waypost.kernel.clock import monotonic
-from waypost.kernel.errors import StoreTrouble, TerminalError, TransientError
+from waypost.kernel.errors import Forbidden, StoreTrouble, TerminalError, TransientError
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import end
 from waypost.scaling.jobs.job import Tally
+from waypost.scaling.jobs.renewer import Renewer
+from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.jobs.worker import Handler, Worker
 from waypost.scaling.ratelimit.budget import Budget
 from waypost.scaling.ratelimit.limits import Limit
 from waypost.scaling.store_facts import Facts
@@ -153,3 +157,34 @@ class Importer:
 async def _stop_after(workforce: Workforce, cause: Stop | asyncio.Event) -> None:
     await cause.wait()
     workforce.stop()
+
+
+class LoneWorker:
+    """`open_jobs` opens the same job store again, for the thread that renews leases; `owner` is the holder's name."""
+
+    def __init__(
+        self,
+        import_id: str,
+        handler: Handler,
+        jobs: JobStore,
+        open_jobs: Callable[[], AbstractAsyncContextManager[JobStore]],
+        *,
+        owner: str,
+        settings: JobsSettings,
+    ) -> None:
+        self._import_id = import_id
+        self._renewer = Renewer(open_jobs, settings.lease)
+        rng = random.Random()  # noqa: S311 - spreads retries, guards nothing
+        self._worker = Worker(jobs, self._renewer, handler, owner=owner, settings=settings, rng=rng)
+
+    def stop(self) -> None:
+        self._worker.stop()
+
+    async def work(self) -> None:
+        with self._renewer:
+            try:
+                await self._worker.run_until_done(self._import_id)
+            except Forbidden as refusal:
+                # The shard that met it is dead; the import goes on with the others by itself.
+                refusal.next_step = f"{refusal.next_step}, after: waypost job revive --all"
+                raise

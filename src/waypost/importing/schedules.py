@@ -10,7 +10,7 @@ from waypost.importing.source import PlanAxis, Scope
 from waypost.kernel.configuration import setting
 from waypost.kernel.errors import AskedWrongly
 from waypost.scaling.jobs.shard_keys import ShardKey
-from waypost.scaling.schedules.time_parsing import parse_time_of_day
+from waypost.scaling.schedules.schedule import parse_time_of_day
 
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 _WINDOWS = {"1h": _HOUR, "1d": _DAY}

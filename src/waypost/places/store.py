@@ -46,3 +46,17 @@ class PlaceStore(Protocol):
     def scan_with_records(self, batch: int = 1000) -> AsyncIterator[Sequence[Kept]]:
         """All places ordered by external id, in batches, each with its provider's record."""
         ...
+
+
+class FilePart(msgspec.Struct, frozen=True, tag=True):
+    """Some records of a file: `count` of them after the first `number`, or those in the bytes from `offset` to `end`.
+
+    Where neither can be found without reading the file, every `step`th record after the first `number`.
+    """
+
+    path: str
+    number: int = 0
+    count: int | None = None
+    offset: int = 0
+    end: int | None = None
+    step: int = 1

@@ -12,7 +12,7 @@ from typing import ClassVar
 from waypost.kernel.clock import to_text
 from waypost.kernel.configuration import setting
 from waypost.scaling.jobs.shard_keys import OURSELVES, ShardKey
-from waypost.scaling.schedules.time_parsing import parse_period, parse_time_of_day
+from waypost.scaling.schedules.schedule import parse_period, parse_time_of_day
 
 PRUNE, OLDER = "prune", "older"
 

@@ -1,4 +1,4 @@
-"""Builds a snapshot from parts of a store or of files, in this process or in several."""
+"""Builds a snapshot from parts of a store or of files, in this process or in several; and what each of those does."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -8,14 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+import msgspec
+
 from waypost.kernel.clock import utc_now
 from waypost.kernel.cores import available_cores
-from waypost.places.file_part import FilePart
 from waypost.places.place import Place
-from waypost.places.store import Part
-from waypost.serving.building.bench import Bench
-from waypost.serving.building.builder import MEMORY, SnapshotBuilder
-from waypost.serving.building.tasks import Do, Read, Task, TaskDone
+from waypost.places.store import FilePart, Part
+from waypost.serving.building.builder import MEMORY, Bench, SnapshotBuilder
+from waypost.serving.building.runs import Run
+from waypost.serving.building.sections import Step
 from waypost.serving.format import Manifest, Section
 from waypost.serving.shelf import Shelf
 
@@ -28,6 +29,28 @@ _PLACES_A_PROCESS = 50_000
 _BYTES_A_PLACE = 400
 # More parts than processes: a process that is done early takes another one.
 _PARTS_A_PROCESS = 4
+
+
+class Read(msgspec.Struct, frozen=True, tag=True):
+    """Read a part of the store or of a file, and write it to runs in the workplace whose names begin with `name`."""
+
+    part: Part | FilePart
+    name: str
+    memory: int
+
+
+class Do(msgspec.Struct, frozen=True, tag=True):
+    step: Step
+
+
+class Task(msgspec.Struct, frozen=True):
+    place: str
+    work: Read | Do
+
+
+class TaskDone(msgspec.Struct, frozen=True, tag=True):
+    runs: tuple[Run, ...] = ()
+    section: Section | None = None
 
 
 @dataclass(frozen=True)

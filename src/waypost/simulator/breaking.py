@@ -1,12 +1,11 @@
-"""What each fault does to an answer."""
+"""What each fault does to an answer, and to the connection that it goes over."""
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope
-
-from waypost.simulator.wire import Wire
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _PLAIN_FAULTS = {
     "429": PlainTextResponse("REQUEST FAILED: too many requests", 429, {"Retry-After": "1"}),
@@ -17,6 +16,32 @@ _PLAIN_FAULTS = {
 _SLOW_SECONDS = 2.0
 _DRIPS = 10
 _PAGE = b"<!doctype html><title>Maintenance</title><p>We will be back soon.</p>"
+
+
+class Wire:
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive = receive
+        self._send = send
+        self.status: int | None = None
+        self.sent = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        self.sent += len(message.get("body", b""))
+        await self._send(message)
+
+    async def cut(self, first: bytes = b"") -> None:
+        """Close the connection in the middle of an answer, after these last bytes."""
+        # ASGI cannot express this, so it reaches for the transport behind the server's `send`.
+        transport: Any = getattr(getattr(self._send, "__self__", None), "transport", None)
+        if transport is None:
+            raise ConnectionAbortedError("this connection cannot be cut, so it is given up")
+        transport.write(first)
+        transport.close()
+        # The server takes an unfinished answer for our mistake, unless it knows that the client is gone.
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
 
 
 @dataclass

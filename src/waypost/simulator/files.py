@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 
 from waypost.kernel.errors import AskedWrongly
-from waypost.simulator.columns import NO_ID
+from waypost.simulator.columns import NO_ID, Mentions, Row, columns_of, row_of, whole
 from waypost.simulator.dice import Ints
-from waypost.simulator.indexing import Mentions, Row, columns_of, row_of, whole
 from waypost.simulator.provider import Provider
 from waypost.simulator.query import WHOLE, Form
 from waypost.simulator.shapes import shape

@@ -9,13 +9,10 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from waypost.simulator.breaking import break_answer
-from waypost.simulator.callers import CallerRefusal, Callers
-from waypost.simulator.conduct import Conduct
-from waypost.simulator.faults import throw
+from waypost.simulator.breaking import Wire, break_answer
+from waypost.simulator.conduct import CallerRefusal, Callers, Conduct, throw
 from waypost.simulator.journal import Journal, LoggedRequest
 from waypost.simulator.query import QueryParameters
-from waypost.simulator.wire import Wire
 
 _UNKNOWN_KEY = "REQUEST FAILED: you must specify a known API key, as the X-API-Key header or the key parameter"
 

@@ -2,9 +2,10 @@
 
 import logging
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from waypost.kernel.configuration import redact_url
+from waypost.kernel.configuration import redact_url, setting
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
@@ -93,3 +94,8 @@ def _redacted(value: Any) -> Any:
 
 def _is_secret(name: object) -> bool:
     return any(word in str(name).lower() for word in _SECRET_WORDS)
+
+
+@dataclass(frozen=True)
+class TelemetrySettings:
+    level: str = setting("log.level", "info", "least level logged: debug, info, warning, error", parse_level)

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from waypost.places.events import PlacesChanged, Versioned, places_changed
 from waypost.scaling.events.event import Event
-from waypost.simulator.faults import parse_placed
+from waypost.simulator.conduct import parse_placed
 
 SEEDS = st.integers(0, 2**31)
 PAGE = "countrycode=DE&greaterthanid=7"

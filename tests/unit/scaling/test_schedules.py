@@ -23,7 +23,7 @@ from waypost.scaling.prune_schedule import PruneSchedule
 from waypost.scaling.schedules.coverage_book import CoverageBook
 from waypost.scaling.schedules.schedule import Coverage, Schedule, due, last_line, next_due
 from waypost.scaling.schedules.scheduler import Scheduler
-from waypost.serving.schedules import SnapshotSchedule
+from waypost.serving.settings import SnapshotSchedule
 from waypost.settings import Settings, load_settings
 
 Result = TypeVar("Result")

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from waypost.adapters.sources.files.errors import missing_library
+from waypost.adapters.sources.files.formats import missing_library
 from waypost.kernel.clock import from_text
 from waypost.serving.exporting import Progress
 from waypost.serving.reading.reader import Generation

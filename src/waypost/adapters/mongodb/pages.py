@@ -1,14 +1,12 @@
 """The page commit on MongoDB."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection
 from datetime import datetime
 
-import msgspec
 from pymongo import ReturnDocument
 from pymongo.asynchronous.client_session import AsyncClientSession
 
-from waypost.adapters.apart import ShardEnd, tell, what_is_left
+from waypost.adapters.apart import ApartPages, ShardEnd, outdated, tell
 from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.documents import counting, ending, literal
 from waypost.adapters.mongodb.errors import at_the_border
@@ -16,23 +14,22 @@ from waypost.adapters.mongodb.jobs import MongoJobStore
 from waypost.adapters.mongodb.page_writing import Busy, MongoPageWriting
 from waypost.adapters.mongodb.schema import BY_FENCE, LEASED, UNFINISHED
 from waypost.adapters.mongodb.sizes import refuse_large_records
-from waypost.adapters.page_rows import PageRows, recall
+from waypost.adapters.page_rows import recall
+from waypost.adapters.page_writing import PageCommits, Write
 from waypost.adapters.pass_outcomes import Outcome
 from waypost.importing.pages import Committed, Writing
 from waypost.importing.source import Page, Remembered
 from waypost.kernel.clock import from_us
-from waypost.scaling.jobs.job import Lease, LeaseLost
+from waypost.scaling.jobs.job import Lease
 from waypost.scaling.jobs.store import JobStore
 
 _WITHIN_THE_HOUR = {"$gt": ["$seen_at", {"$dateSubtract": {"startDate": "$$NOW", "unit": "hour", "amount": 1}}]}
-
-_Write = Callable[[MongoPageWriting], Awaitable[Outcome]]
 
 # Seconds for a look, and for a commit with its tries.
 _QUICK, _COMMIT = 10, 30
 
 
-class _Pages(ABC):
+class _Pages(PageCommits):
     def __init__(self, database: MongoDatabase) -> None:
         self._database = database
 
@@ -51,15 +48,7 @@ class _Pages(ABC):
         return answer if count == len(set(answer.external_ids)) else None
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
-        page = refuse_large_records(page)
-        rows = PageRows(page, writing)
-        return await self._commit(lease, writing, lambda pages: pages.write(page, rows), page.cursor)
-
-    async def go_on(self, lease: Lease, writing: Writing) -> Committed:
-        return await self._commit(lease, writing, MongoPageWriting.go_on, None)
-
-    @abstractmethod
-    async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed: ...
+        return await super().commit(lease, refuse_large_records(page), writing)
 
 
 class MongoPageStore(_Pages):
@@ -70,14 +59,8 @@ class MongoPageStore(_Pages):
         self._jobs = jobs
         self._busy = Busy(database.jobs, {"status": "leased"}, "shard", LEASED)
 
-    async def begin(self, lease: Lease) -> Lease | None:
-        return lease
-
-    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:  # noqa: ARG002 - see the port
-        return {}
-
     @at_the_border(_COMMIT)
-    async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
+    async def _commit(self, lease: Lease, writing: Writing, write: Write, following: str | None) -> Committed:
         async def work(session: AsyncClientSession) -> Committed:
             # The fenced write comes first: it fails for a stale worker before anything else is touched.
             now = await self._hold(session, lease, following, writing)
@@ -104,11 +87,7 @@ class MongoPageStore(_Pages):
         return now
 
 
-class MongoApartPageStore(_Pages):
-    """Pages whose jobs are kept in another store. The shard's document here holds fence and cursor and is the
-    authority.
-    """
-
+class MongoApartPageStore(ApartPages, _Pages):
     def __init__(self, database: MongoDatabase, job_store: JobStore) -> None:
         super().__init__(database)
         self._shards = database.database.shards
@@ -120,30 +99,17 @@ class MongoApartPageStore(_Pages):
         found = await self._shards.find_one({}, {"fence": 1}, sort=[("fence", -1)], hint=BY_FENCE)
         return int(found["fence"]) if found else 0
 
-    async def begin(self, lease: Lease) -> Lease | None:
-        shard = await self._raise_fence(lease)
-        if shard["parts"]:
-            # The worker that split it may have been killed before the job store knew.
-            await self._jobs.split(lease, shard["parts"], counted={})
-        return None if shard["done"] else msgspec.structs.replace(lease, cursor=shard["cursor"])
-
-    async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:
-        left = await what_is_left(shards, self._ends)
-        if left:
-            await self._jobs.raise_fences(await self.highest_fence())
-        return left
-
     @at_the_border(_QUICK)
     async def _ends(self, shards: Collection[str]) -> dict[str, ShardEnd]:
         found = self._shards.find({"_id": {"$in": list(shards)}}, {"done": 1, "parts": 1})
         return {each["_id"]: ShardEnd(each["done"], each["parts"] or ()) async for each in found}
 
-    async def _commit(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Committed:
+    async def _commit(self, lease: Lease, writing: Writing, write: Write, following: str | None) -> Committed:
         outcome = await self._write(lease, writing, write, following)
         return await tell(self._jobs, lease, writing, outcome, following)
 
     @at_the_border(_COMMIT)
-    async def _write(self, lease: Lease, writing: Writing, write: _Write, following: str | None) -> Outcome:
+    async def _write(self, lease: Lease, writing: Writing, write: Write, following: str | None) -> Outcome:
         async def work(session: AsyncClientSession) -> Outcome:
             now: datetime = (await self._hold(lease, session))["now"]
             outcome = await write(MongoPageWriting(self._database, session, lease, writing, now=now, busy=self._busy))
@@ -155,8 +121,9 @@ class MongoApartPageStore(_Pages):
         return await self._database.transaction(work)
 
     @at_the_border(_QUICK)
-    async def _raise_fence(self, lease: Lease) -> Document:
-        return await self._hold(lease)
+    async def _raise_fence(self, lease: Lease) -> ShardEnd:
+        shard = await self._hold(lease)
+        return ShardEnd(shard["done"], shard["parts"] or (), shard["cursor"])
 
     async def _hold(self, lease: Lease, session: AsyncClientSession | None = None) -> Document:
         """A worker with an older fence than the shard has seen changes nothing.
@@ -178,5 +145,5 @@ class MongoApartPageStore(_Pages):
         )
         assert shard
         if shard["fence"] > lease.fence:
-            raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is older than what the store has seen")
+            raise outdated(lease)
         return shard

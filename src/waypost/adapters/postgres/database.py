@@ -8,8 +8,7 @@ from typing import Any, Self, TypeVar
 
 import asyncpg
 
-from waypost.adapters.postgres.address import read_address, with_parameters
-from waypost.adapters.postgres.connecting import PostgresConnector
+from waypost.adapters.postgres.connecting import PostgresConnector, read_address, with_parameters
 from waypost.adapters.postgres.errors import translated
 from waypost.adapters.postgres.migrations import migrate, refuse_unless_current
 from waypost.adapters.postgres.wakeups import Wakeups

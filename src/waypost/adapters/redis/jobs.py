@@ -11,8 +11,11 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any, cast
 
 from waypost.adapters.redis.client import Argument, RedisClient
-from waypost.adapters.redis.job_index import Index, by_group, by_prefix, by_status
 from waypost.adapters.redis.job_records import (
+    Index,
+    by_group,
+    by_prefix,
+    by_status,
     counters,
     json,
     microseconds,

@@ -18,6 +18,7 @@ from waypost import __version__
 from waypost.adapters.sources.access import Access
 from waypost.adapters.sources.advice import parse_advice, parse_retry_after, told_at
 from waypost.adapters.sources.unpacking import KNOWN, BadlyPacked, TooLarge, Unpacker
+from waypost.importing.base import BaseSource
 from waypost.importing.source import AccessDenied, OutsideScope, ProviderRefused, ProviderUnavailable
 from waypost.kernel.errors import TerminalError, WaypostError
 from waypost.scaling.ratelimit.budget import Advice
@@ -223,3 +224,17 @@ def origin_of(url: SplitResult) -> tuple[str, str | None, int | None]:
 
 def _told(pause: float | None) -> str:
     return "it does not say how long" if pause is None else f"{pause:.0f} s"
+
+
+class HttpSource(BaseSource):
+    """A subclass sets the client, and what the budget is counted by."""
+
+    _client: ProviderClient
+    _budget_key: str
+
+    @property
+    def budget_key(self) -> str:
+        return self._budget_key
+
+    async def close(self) -> None:
+        await self._client.close()

@@ -17,13 +17,12 @@ import msgspec
 from waypost.bootstrap.snapshots import read_file_part
 from waypost.bootstrap.stores import Stores, open_stores
 from waypost.kernel.errors import WaypostError
-from waypost.places.file_part import FilePart
 from waypost.places.place import Place
-from waypost.places.store import Part
+from waypost.places.store import FilePart, Part
 from waypost.roles.kit.child_process import end_with
+from waypost.serving.build import Do, Read, Task, TaskDone
 from waypost.serving.building.runs import RunWriter
 from waypost.serving.building.sections import perform
-from waypost.serving.building.tasks import Do, Read, Task, TaskDone
 from waypost.settings import Settings, load_settings
 from waypost.telemetry.logs import configure_logs
 

@@ -6,7 +6,7 @@ from waypost.kernel.quantities import parse_duration
 from waypost.scaling.jobs.job import Held
 from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
 from waypost.scaling.prune_schedule import OLDER, PRUNE
-from waypost.serving.schedules import SNAPSHOT
+from waypost.serving.settings import SNAPSHOT
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
 

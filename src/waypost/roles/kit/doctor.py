@@ -6,9 +6,8 @@ from functools import partial
 from queue import Empty, SimpleQueue
 
 from waypost.kernel.clock import monotonic
-from waypost.roles.kit import machine_checks as machine
-from waypost.roles.kit.finding import Finding, trouble
-from waypost.roles.kit.store_checks import check_store, configured_stores, store_advice, store_name
+from waypost.roles.kit import doctor_checks as checks
+from waypost.roles.kit.doctor_checks import Finding, trouble
 from waypost.settings import Settings
 
 # Longer than any store waits for its own connection: what it says is worth more than that it said nothing.
@@ -49,21 +48,21 @@ def examine(settings: Settings, patience: float = _PATIENCE_SECONDS) -> list[Fin
 
 def _begin(settings: Settings) -> Iterator[Check]:
     folder = settings.storage.folder
-    yield Check("Python", machine.check_python)
-    yield Check("SQLite", machine.check_sqlite)
-    yield Check("system", machine.check_system)
-    yield Check("time zones", machine.check_time_zones)
-    yield Check("open files", machine.check_open_files)
-    yield Check("data folder", partial(machine.check_folder, folder))
-    yield Check("free disk space", partial(machine.check_free_space, "free disk space", folder))
+    yield Check("Python", checks.check_python)
+    yield Check("SQLite", checks.check_sqlite)
+    yield Check("system", checks.check_system)
+    yield Check("time zones", checks.check_time_zones)
+    yield Check("open files", checks.check_open_files)
+    yield Check("data folder", partial(checks.check_folder, folder))
+    yield Check("free disk space", partial(checks.check_free_space, "free disk space", folder))
     if settings.serving.snapshots:
         name = "free space for snapshots"
-        yield Check(name, partial(machine.check_free_space, name, settings.snapshots.absolute()))
-    for setting, url in configured_stores(settings.storage).items():
-        yield Check(store_name(setting), partial(check_store, setting, url), store_advice(setting))
-    yield Check("port", partial(machine.check_port, settings))
-    yield Check("provider key", partial(machine.check_key, settings))
-    yield Check("Chromium", machine.check_browser)
+        yield Check(name, partial(checks.check_free_space, name, settings.snapshots.absolute()))
+    for setting, url in checks.configured_stores(settings.storage).items():
+        yield Check(checks.store_name(setting), partial(checks.check_store, setting, url), checks.store_advice(setting))
+    yield Check("port", partial(checks.check_port, settings))
+    yield Check("provider key", partial(checks.check_key, settings))
+    yield Check("Chromium", checks.check_browser)
 
 
 def is_fit(findings: Sequence[Finding]) -> bool:

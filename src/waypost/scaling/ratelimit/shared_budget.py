@@ -14,7 +14,6 @@ from waypost.kernel.ids import new_id
 from waypost.kernel.tasks import end
 from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, BudgetLook, BudgetStore, ProviderPauses, WhenAway
 from waypost.scaling.ratelimit.budget_account import Rules
-from waypost.scaling.ratelimit.fallback_share import Share
 from waypost.scaling.ratelimit.process_gate import Gate, Ticket
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import BUDGET_PACE, BUDGET_PENALTIES, BUDGET_WAIT_SECONDS, BUDGET_WITHOUT_STORE
@@ -23,6 +22,23 @@ log = get_logger("budget")
 
 _LOOK_AGAIN_SECONDS = 1.0
 _CLOSING_SECONDS = 1.0
+
+
+class Share:
+    """An even part of the pace that the store last knew, divided by the number of processes that it last knew."""
+
+    def __init__(self, rules: Rules, *, members: int, pace: float, rng: random.Random) -> None:
+        self._intervals = [spacing.interval * members / pace / 1_000_000 for spacing in rules.spacings]
+        # Each process begins at another moment of the first interval, so that they do not all begin at once.
+        phase = rng.random()
+        self._arrivals = [monotonic() + interval * phase for interval in self._intervals]
+
+    def reserve(self, cost: int) -> float:
+        """Takes the next turn; returns the seconds until then."""
+        now = monotonic()
+        at = max([now, *self._arrivals])
+        self._arrivals = [at + cost * interval for interval in self._intervals]
+        return at - now
 
 
 class _Meters:

@@ -5,6 +5,7 @@ that passed last. Keys depend on where time is cut, so the promise to cover it u
 key is enqueued: a scheduler that runs after a crash, or at the same time, enqueues exactly these keys and no others.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,12 +15,14 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
+from waypost.kernel.quantities import parse_duration
 from waypost.scaling.jobs.shard_keys import ShardKey
 
 # A week of hours. A stretch that has not been done for that long is for a person to look at: its jobs are dead.
 MOST_AWAITED = 168
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SHORTEST, _LONGEST = timedelta(minutes=1), timedelta(days=366)
 
 
 class Schedule(Protocol):
@@ -149,3 +152,19 @@ def _line_before(schedule: Schedule, moment: datetime) -> datetime:
     """The last line that is not after the moment."""
     first = _EPOCH + schedule.at
     return first + (moment - first) // schedule.every * schedule.every
+
+
+def parse_period(text: str) -> timedelta:
+    """A duration that a schedule can have: whole seconds, from a minute to a year."""
+    period = timedelta(seconds=parse_duration(text))
+    if not _SHORTEST <= period <= _LONGEST or period.microseconds:
+        raise ValueError(f"{text[:40]!r} is not a period from 1m to 366d in whole seconds")
+    return period
+
+
+def parse_time_of_day(text: str) -> timedelta:
+    """The time since midnight, from `02:30`."""
+    match = re.fullmatch(r"([01]\d|2[0-3]):([0-5]\d)(:00)?", text.strip(), re.ASCII)
+    if not match:
+        raise ValueError(f"{text[:40]!r} is not a time of day; write it like 02:30, in UTC")
+    return timedelta(hours=int(match[1]), minutes=int(match[2]))

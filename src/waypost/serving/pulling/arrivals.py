@@ -9,7 +9,7 @@ from typing import IO, Self
 
 from waypost.serving.durable import sync_folder, try_lock, write_file
 from waypost.serving.format import MANIFEST, SECTIONS, Section, SnapshotBroken, SnapshotTooNew, read_manifest
-from waypost.serving.pulling.part import is_whole
+from waypost.serving.pulling.fetching import is_whole
 from waypost.serving.shelf import ALIVE, Shelf
 
 PULLING = ".pulling"

@@ -21,8 +21,15 @@ from waypost.serving.format import (
 )
 from waypost.serving.pulling.arrivals import Arrival
 from waypost.serving.pulling.fetching import Fetcher
-from waypost.serving.pulling.foreign import check_arrived, read_foreign_manifest, read_foreign_name
-from waypost.serving.pulling.origin import NotAtOrigin, Origin, OriginAway, OriginBroken
+from waypost.serving.pulling.origin import (
+    NotAtOrigin,
+    Origin,
+    OriginAway,
+    OriginBroken,
+    check_arrived,
+    read_foreign_manifest,
+    read_foreign_name,
+)
 from waypost.serving.reading.reader import Generation
 from waypost.serving.shelf import CURRENT, Shelf
 

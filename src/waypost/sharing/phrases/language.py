@@ -1,6 +1,7 @@
-"""The words of a language, and the part of them that one space is made of."""
+"""The words of a language: how they change, how they sound, and the part of them that one space is made of."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,8 +12,6 @@ import msgspec
 from waypost.kernel.errors import AskedWrongly
 from waypost.kernel.folding import fold
 from waypost.kernel.suggesting import did_you_mean
-from waypost.sharing.phrases.agreement import Agreement
-from waypost.sharing.phrases.sounding import Sounding
 
 # The nouns that belong to no theme.
 GENERAL = "general"
@@ -20,6 +19,57 @@ FEWEST_WORDS = 3
 
 
 MISSPELT = "is not made of lower-case letters that have a form in a to z"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A language's table: for each ending of adjectives, the ending that replaces it before a noun of each class.
+
+    By default there is one class of nouns, and adjectives never change.
+    """
+
+    classes: tuple[str, ...] = ("any",)
+    endings: dict[str, tuple[str, ...]] = field(default_factory=lambda: {"": ("",)})
+
+    def forms(self, adjective: str) -> tuple[str, ...] | None:
+        """Returns one form for each class, in order; None when no ending fits. The longest ending that fits counts."""
+        for start in range(len(adjective) + 1):
+            if (found := self.endings.get(adjective[start:])) is not None:
+                return tuple(adjective[:start] + ending for ending in found)
+        return None
+
+
+@dataclass(frozen=True)
+class Sounding:
+    """A language's rules, from its vocabulary: each of `rules` is a pattern and the sound heard instead.
+
+    They are applied in order to the word as it is spelt, in lower case; a rule writes capitals so that later rules do
+    not take a sound for a letter, and a space so that two sounds do not merge. Then each letter of the first text in
+    `blurred` becomes the letter at the same position in the second.
+    """
+
+    rules: tuple[tuple[str, str], ...] = ()
+    blurred: tuple[str, str] = ("", "")
+
+    def key(self, word: str) -> str:
+        """A text that is equal for words that sound alike.
+
+        It errs on the side of caution: words that share a key need not be homophones, but there are enough words to do
+        without one of them.
+        """
+        heard = word
+        for pattern, sound in self._compiled:
+            heard = pattern.sub(sound, heard)
+        heard = heard.upper().translate(self._table)
+        return re.sub(r"(.)\1+", r"\1", heard).replace(" ", "")
+
+    @cached_property
+    def _compiled(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+        return tuple((re.compile(pattern), sound) for pattern, sound in self.rules)
+
+    @cached_property
+    def _table(self) -> dict[int, int]:
+        return str.maketrans(*self.blurred)
 
 
 class BadVocabulary(AskedWrongly):

@@ -8,9 +8,7 @@ from typing import Any
 import msgspec
 
 from waypost.kernel.folding import fold
-from waypost.sharing.phrases.agreement import Agreement
-from waypost.sharing.phrases.language import BadVocabulary, Language, Noun
-from waypost.sharing.phrases.sounding import Sounding
+from waypost.sharing.phrases.language import Agreement, BadVocabulary, Language, Noun, Sounding
 
 _THEME = re.compile(r"[a-z]+(-[a-z]+)*")
 

@@ -17,9 +17,9 @@ from support.told_provider import Provider, Told, dripping, endless, http, provi
 from waypost import __version__
 from waypost.adapters.sources.access import Access, AuthTable, read_access
 from waypost.adapters.sources.http import ProviderAnswer, ProviderClient, ProviderRejected
+from waypost.adapters.sources.paging import next_link
 from waypost.adapters.sources.reading import read_array, read_json
 from waypost.adapters.sources.unpacking import BadlyPacked, TooLarge, Unpacker
-from waypost.adapters.sources.weblinks import next_link
 from waypost.importing.source import AccessDenied, OutsideScope, ProviderRefused, ProviderUnavailable
 from waypost.kernel.configuration import Secret, SettingError
 from waypost.kernel.errors import WaypostError

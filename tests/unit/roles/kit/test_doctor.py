@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from waypost.roles.kit import machine_checks
+from waypost.roles.kit import doctor_checks
 from waypost.roles.kit.doctor import examine, is_fit
-from waypost.roles.kit.finding import Finding
+from waypost.roles.kit.doctor_checks import Finding
 from waypost.settings import Settings, load_settings
 
 
@@ -21,7 +21,7 @@ def settings(tmp_path: Path) -> Settings:
 def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A data folder whose file system never answers."""
     released = threading.Event()
-    monkeypatch.setattr(machine_checks, "check_folder", lambda _folder: released.wait())
+    monkeypatch.setattr(doctor_checks, "check_folder", lambda _folder: released.wait())
     yield
     released.set()
 
@@ -39,7 +39,7 @@ def test_a_check_that_raises_is_told_as_its_own_failure(settings: Settings, monk
     def broken(_folder: Path) -> Finding:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(machine_checks, "check_folder", broken)
+    monkeypatch.setattr(doctor_checks, "check_folder", broken)
     findings = {finding.name: finding for finding in examine(settings)}
     assert (findings["data folder"].ok, findings["data folder"].found) == (False, "Input/output error")
     assert findings["Python"].ok

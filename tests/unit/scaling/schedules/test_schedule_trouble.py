@@ -11,7 +11,7 @@ from support.memory_jobs import MemoryJobStore
 from waypost.scaling.jobs.job import Failure, NewJob
 from waypost.scaling.schedules.schedule import Coverage, fulfil, promise
 from waypost.scaling.schedules.schedule_trouble import MOST_DEAD, count_dead, judge
-from waypost.serving.schedules import SnapshotSchedule
+from waypost.serving.settings import SnapshotSchedule
 
 HOUR = timedelta(hours=1)
 HOURLY = SnapshotSchedule(every=HOUR, at=timedelta())

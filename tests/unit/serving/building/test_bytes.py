@@ -19,8 +19,7 @@ from waypost.kernel.folding import words
 from waypost.places.place import Address, Attributes, Place, to_feature, to_properties
 from waypost.serving import format as layout
 from waypost.serving.building.builder import build
-from waypost.serving.building.rows import words_of
-from waypost.serving.building.runs import RunWriter
+from waypost.serving.building.runs import RunWriter, words_of
 from waypost.serving.building.sections import compose, perform_all
 from waypost.serving.format import LISTS, LONGEST_WORD, MOST_WORDS, SECTIONS, Manifest
 from waypost.serving.hilbert import keys

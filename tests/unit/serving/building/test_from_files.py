@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from waypost.adapters.exports.geoparquet import write_geoparquet
-from waypost.adapters.sources.files.errors import FileUnusable
+from waypost.adapters.sources.files.formats import FileUnusable
 from waypost.adapters.sources.files.places import cut_file, read_part, source_of, to_place
 from waypost.places.place import Address, Attributes, Connector, Place, to_feature, to_properties
 from waypost.roles.kit.snapshot_build import build_from_files

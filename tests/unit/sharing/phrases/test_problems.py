@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from waypost.sharing.phrases.agreement import Agreement
-from waypost.sharing.phrases.language import Language, Noun
+from waypost.sharing.phrases.language import Agreement, Language, Noun
 from waypost.sharing.phrases.problems import problems
 from waypost.sharing.phrases.vocabulary import shipped
 

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waypost.kernel.errors import TerminalError
-from waypost.sharing.phrases.agreement import Agreement
 from waypost.sharing.phrases.formats import FORMATS, Format, join
-from waypost.sharing.phrases.language import Noun, Vocabulary
+from waypost.sharing.phrases.language import Agreement, Noun, Vocabulary
 from waypost.sharing.phrases.matching import check_custom, fold_phrase
 from waypost.sharing.phrases.space import Space, SpaceFull
 from waypost.sharing.phrases.vocabulary import load, shipped

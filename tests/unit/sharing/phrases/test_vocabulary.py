@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from waypost.kernel.errors import AskedWrongly
-from waypost.sharing.phrases.agreement import Agreement
-from waypost.sharing.phrases.language import BadVocabulary, Noun, UnknownTheme, Vocabulary
+from waypost.sharing.phrases.language import Agreement, BadVocabulary, Noun, UnknownTheme, Vocabulary
 from waypost.sharing.phrases.vocabulary import UnknownLanguage, Vocabularies, load, shipped
 
 THEMES = ("animals", "food", "music", "mythology", "nature", "places", "space")

@@ -8,10 +8,8 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.sources.files.errors import FileBroken
-from waypost.adapters.sources.files.formats import SHOWN, FoundRecord, Records, Start, require_columns
-from waypost.adapters.sources.files.lines import Line, read_lines
-from waypost.adapters.sources.files.streams import is_compressed, open_stream
+from waypost.adapters.sources.files.formats import SHOWN, FileBroken, FoundRecord, Records, Start, require_columns
+from waypost.adapters.sources.files.streams import Line, is_compressed, open_stream, read_lines
 
 
 class _TooLarge(Exception):

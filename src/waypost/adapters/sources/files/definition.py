@@ -10,8 +10,7 @@ import msgspec
 
 from waypost.adapters.sources.fields import FieldMap
 from waypost.adapters.sources.files.csv_rows import Csv
-from waypost.adapters.sources.files.errors import FileUnusable
-from waypost.adapters.sources.files.formats import Format
+from waypost.adapters.sources.files.formats import FileUnusable, Format
 from waypost.adapters.sources.files.geojson import GeoJson
 from waypost.adapters.sources.files.geometry import point_of
 from waypost.adapters.sources.files.listing import ending_of

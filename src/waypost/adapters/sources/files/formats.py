@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from waypost.adapters.sources.files.errors import FileBroken
+from waypost.kernel.errors import TerminalError
 
 # How much of a record that is too large is kept to show what it was.
 SHOWN = 1000
@@ -72,3 +72,15 @@ def require_columns(columns: Collection[str], needed: Collection[str]) -> None:
             raise FileBroken(
                 f"it has no column {path}, which [fields] names; it has {', '.join(sorted(columns))[:SHOWN] or 'none'}"
             )
+
+
+class FileUnusable(TerminalError):
+    """A file is gone, may not be read, is damaged, or changes all the time; an import of it would not be whole."""
+
+
+class FileBroken(Exception):
+    """The file does not hold together: there is no telling where its next record begins, or that there is none."""
+
+
+def missing_library(needed_for: str) -> FileUnusable:
+    return FileUnusable(f"{needed_for} needs pyarrow, which is not installed", next_step="pip install 'waypost[files]'")

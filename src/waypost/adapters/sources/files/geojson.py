@@ -7,8 +7,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from waypost.adapters.sources.files.errors import FileBroken
-from waypost.adapters.sources.files.formats import FoundRecord, Records, Start, decode_json, too_large
+from waypost.adapters.sources.files.formats import FileBroken, FoundRecord, Records, Start, decode_json, too_large
 from waypost.adapters.sources.files.json_scanner import JsonScanner
 from waypost.adapters.sources.files.streams import is_compressed, open_stream
 

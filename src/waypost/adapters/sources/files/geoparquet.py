@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.sources.files.errors import FileBroken
+from waypost.adapters.sources.files.formats import FileBroken
 from waypost.adapters.sources.files.wkb import to_geojson
 
 GEOMETRY = "geometry"

@@ -6,9 +6,8 @@ What a value says is none of its business: it counts brackets outside strings, a
 import re
 from typing import BinaryIO
 
-from waypost.adapters.sources.files.errors import FileBroken
-from waypost.adapters.sources.files.formats import SHOWN
-from waypost.adapters.sources.files.lines import BOM
+from waypost.adapters.sources.files.formats import SHOWN, FileBroken
+from waypost.adapters.sources.files.streams import BOM
 
 _CHUNK = 1 << 18
 _SPACE = re.compile(rb"[ \t\r\n]*+")

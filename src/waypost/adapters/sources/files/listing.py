@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from waypost.adapters.sources.files.errors import FileUnusable
+from waypost.adapters.sources.files.formats import FileUnusable
 from waypost.adapters.sources.files.streams import COMPRESSIONS
 
 _LONGEST_NAME = 60

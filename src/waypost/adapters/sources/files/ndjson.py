@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from waypost.adapters.sources.files.errors import FileBroken
-from waypost.adapters.sources.files.formats import FoundRecord, Records, Start, decode_json, too_large
-from waypost.adapters.sources.files.lines import Line, read_lines
-from waypost.adapters.sources.files.streams import is_compressed, open_stream
+from waypost.adapters.sources.files.formats import FileBroken, FoundRecord, Records, Start, decode_json, too_large
+from waypost.adapters.sources.files.streams import Line, is_compressed, open_stream, read_lines
 
 _AROUND = b" \t\r\n\x1e"
 

@@ -7,8 +7,14 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.sources.files.errors import FileBroken, missing_library
-from waypost.adapters.sources.files.formats import FoundRecord, Records, Start, require_columns
+from waypost.adapters.sources.files.formats import (
+    FileBroken,
+    FoundRecord,
+    Records,
+    Start,
+    missing_library,
+    require_columns,
+)
 from waypost.adapters.sources.files.geoparquet import Geometries
 
 _ROWS, _BUFFER = 1024, 1 << 20

@@ -16,16 +16,15 @@ import msgspec
 
 from waypost.adapters.sources.fields import FieldMap
 from waypost.adapters.sources.files.definition import FilesDefinition
-from waypost.adapters.sources.files.errors import FileUnusable
-from waypost.adapters.sources.files.formats import Format, FoundRecord, Start
+from waypost.adapters.sources.files.formats import FileUnusable, Format, FoundRecord, Start
 from waypost.adapters.sources.files.geometry import point_of
 from waypost.adapters.sources.files.listing import stem_of
 from waypost.adapters.sources.files.parquet import count_rows
 from waypost.adapters.sources.files.reading import telling
 from waypost.adapters.sources.files.streams import is_compressed
 from waypost.adapters.sources.values import moment_of
-from waypost.places.file_part import FilePart
 from waypost.places.place import Address, Attributes, Place
+from waypost.places.store import FilePart
 
 _BLOCK = 1 << 20
 _ADDRESS = Address.__struct_fields__

@@ -1,8 +1,11 @@
-"""A file that is being read, page by page, and what may go wrong with it on the way."""
+"""A file that is being read, page by page: where it goes on, what may go wrong, and how it stays open between pages."""
 
 import errno
 import lzma
+import re
+import threading
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,14 +15,40 @@ from typing import Any
 import msgspec
 
 from waypost.adapters.sources.fields import FieldMap
-from waypost.adapters.sources.files.cursor import Cursor
-from waypost.adapters.sources.files.errors import FileBroken, FileUnusable
-from waypost.adapters.sources.files.formats import SHOWN, Format, FoundRecord, Start
+from waypost.adapters.sources.files.formats import SHOWN, FileBroken, FileUnusable, Format, FoundRecord, Start
 from waypost.importing.cuts import IdRange
-from waypost.importing.source import Fetched, Page, ProviderUnavailable, Reject
+from waypost.importing.source import BadCursor, Fetched, Page, ProviderUnavailable, Reject
 
+_FORM = re.compile(r"record:(\d{1,18}),offset:(\d{1,18})?,file:(\d{1,20}-\d{1,20}),restarts:(\d{1,9})", re.ASCII)
 # After these error numbers, trying again changes nothing; an error without a number comes from a decompressor.
 _HOPELESS = {None, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ENOENT, errno.ELOOP}
+# More than a worker works on at once. One that is closed is opened again when its next page is asked for.
+_MOST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """`state` is the file's size and time; `restarts` is how often it changed while it was being read."""
+
+    start: Start
+    state: str
+    restarts: int = 0
+
+    def __str__(self) -> str:
+        offset = "" if self.start.offset is None else self.start.offset
+        return f"record:{self.start.number},offset:{offset},file:{self.state},restarts:{self.restarts}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Cursor":
+        match = _FORM.fullmatch(text)
+        if not match:
+            raise BadCursor(f"{text!r} is not a cursor of this release's files source")
+        return cls(Start(int(match[1]), int(match[2]) if match[2] else None), match[3], int(match[4]))
+
+
+def state_of(path: Path) -> str:
+    found = path.stat()
+    return f"{found.st_size}-{found.st_mtime_ns}"
 
 
 class Abandoned(Exception):
@@ -125,3 +154,36 @@ def telling(path: Path) -> Iterator[None]:
         if error.errno in _HOPELESS:
             raise FileUnusable(f"{path} cannot be read: {error.strerror or error}") from error
         raise ProviderUnavailable(f"{path} cannot be read at the moment: {error.strerror or error}") from error
+
+
+class OpenFiles:
+    """Readings by shard and cursor. A caller that takes one has it alone, and puts it back when it may be read on."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._readings: OrderedDict[tuple[str, str], Reading] = OrderedDict()
+        self._is_closed = False
+
+    def take(self, shard: str, cursor: str) -> Reading | None:
+        with self._lock:
+            return self._readings.pop((shard, cursor), None)
+
+    def put(self, shard: str, reading: Reading) -> None:
+        with self._lock:
+            key = (shard, str(reading.cursor))
+            left = [self._readings.pop(key, None)]
+            self._readings[key] = reading
+            while len(self._readings) > (0 if self._is_closed else _MOST):
+                left.append(self._readings.popitem(last=False)[1])
+        for each in left:
+            if each:
+                each.close()
+
+    def close(self) -> None:
+        """Closes all files; those that are still being read are closed as soon as they are put back."""
+        with self._lock:
+            self._is_closed = True
+            left = list(self._readings.values())
+            self._readings.clear()
+        for each in left:
+            each.close()

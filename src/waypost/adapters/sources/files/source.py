@@ -9,13 +9,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from waypost.adapters.sources.files.cursor import Cursor, state_of
 from waypost.adapters.sources.files.definition import FilesDefinition
-from waypost.adapters.sources.files.errors import FileUnusable
-from waypost.adapters.sources.files.formats import Start
+from waypost.adapters.sources.files.formats import FileUnusable, Start
 from waypost.adapters.sources.files.listing import ending_of, find_files, list_files
-from waypost.adapters.sources.files.open_files import OpenFiles
-from waypost.adapters.sources.files.reading import Reading, ReadingBounds, telling
+from waypost.adapters.sources.files.reading import Cursor, OpenFiles, Reading, ReadingBounds, state_of, telling
 from waypost.importing.base import BaseSource
 from waypost.importing.definitions import SourceContext
 from waypost.importing.plan import MOST_SHARDS

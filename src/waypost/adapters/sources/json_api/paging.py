@@ -3,6 +3,7 @@
 A cursor says how it goes on: `token:…`, `at:/path?…`, `after:17`, or by number, with what came before.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,14 +11,39 @@ import msgspec
 
 from waypost.adapters.sources.http import ProviderAnswer, ProviderClient, ProviderRejected
 from waypost.adapters.sources.json_api.body import Body
-from waypost.adapters.sources.json_api.numbered import Numbered
 from waypost.adapters.sources.json_api.tables import PaginationTable
-from waypost.adapters.sources.tally import count_on, digest_of, how_it_moved, is_certain
-from waypost.adapters.sources.weblinks import next_link
+from waypost.adapters.sources.paging import RecordTally, count_on, digest_of, how_it_moved, is_certain, next_link
 from waypost.importing.source import BadCursor, Remembered, StuckCursor
 
 _LONGEST_TOKEN = 8192
 _STARTS = {"page": 1, "offset": 0, "keyset": 0}
+_FORM = re.compile(r"(page|offset):(\d{1,18}):(\d{1,18}):(\d{1,18}):(\d{1,18})?:([0-9a-f]+)", re.ASCII)
+
+
+class Numbered(msgspec.Struct, frozen=True):
+    """A cursor of pages that have numbers: `page:3:<read>:<count>:<total>:<check>`, or `offset:200:…`.
+
+    `tally` is how many records came so far, and how many there are, if the provider says; `count` how many of them came
+    with the page before. `check` is a digest of that page: a provider that ignores the parameter sends it for ever.
+    """
+
+    kind: str
+    position: int
+    count: int
+    tally: RecordTally
+    check: str
+
+    def __str__(self) -> str:
+        total = "" if self.tally.total is None else self.tally.total
+        return f"{self.kind}:{self.position}:{self.tally.read}:{self.count}:{total}:{self.check}"
+
+    @classmethod
+    def parse(cls, cursor: str) -> "Numbered | None":
+        match = _FORM.fullmatch(cursor)
+        if not match:
+            return None
+        tally = RecordTally(int(match[3]), int(match[5]) if match[5] else None)
+        return cls(match[1], int(match[2]), int(match[4]), tally, match[6])
 
 
 @dataclass(frozen=True, slots=True)

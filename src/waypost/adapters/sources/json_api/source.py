@@ -9,13 +9,12 @@ import msgspec
 
 from waypost.adapters.sources.access import read_access
 from waypost.adapters.sources.fields import FieldMap
-from waypost.adapters.sources.http import ProviderAnswer, ProviderClient
+from waypost.adapters.sources.http import HttpSource, ProviderAnswer, ProviderClient
 from waypost.adapters.sources.json_api.body import Body
 from waypost.adapters.sources.json_api.paging import Onwards, Paging, Received
 from waypost.adapters.sources.json_api.question import JsonApiQuestion
 from waypost.adapters.sources.json_api.tables import JsonApiTable, read
-from waypost.adapters.sources.keyset import ids_after, read_number, refuse_disorder
-from waypost.adapters.sources.over_http import HttpSource
+from waypost.adapters.sources.paging import ids_after, read_number, refuse_disorder
 from waypost.adapters.sources.reading import read_record, read_roughly
 from waypost.importing.base import budget_key, extent_of
 from waypost.importing.cuts import Axis, IdRange

@@ -6,9 +6,9 @@ from datetime import datetime
 
 import msgspec
 
-from waypost.adapters.sources.keyset import refuse_disorder
 from waypost.adapters.sources.ocm.question import OcmQuestion
 from waypost.adapters.sources.ocm.records import OcmRecord
+from waypost.adapters.sources.paging import refuse_disorder
 from waypost.adapters.sources.reading import decode, decode_part
 from waypost.adapters.sources.values import as_utc
 from waypost.importing.cuts import IdRange

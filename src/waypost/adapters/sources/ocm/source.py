@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 
 from waypost.adapters.sources.access import Access
-from waypost.adapters.sources.http import ProviderClient
-from waypost.adapters.sources.keyset import ids_after
+from waypost.adapters.sources.http import HttpSource, ProviderClient
 from waypost.adapters.sources.ocm.answer import sift
 from waypost.adapters.sources.ocm.question import OcmQuestion
-from waypost.adapters.sources.over_http import HttpSource
+from waypost.adapters.sources.paging import ids_after
 from waypost.adapters.sources.reading import read_array
 from waypost.importing.base import budget_key
 from waypost.importing.cuts import Axis, IdRange
-from waypost.importing.ocm_settings import PUBLIC_URL, OcmSettings
-from waypost.importing.settings import ImportingSettings
+from waypost.importing.settings import PUBLIC_URL, ImportingSettings, OcmSettings
 from waypost.importing.source import BadCursor, Page, PlanAxis
 from waypost.places.licence import Licence
 from waypost.scaling.jobs.shard_keys import ShardKey

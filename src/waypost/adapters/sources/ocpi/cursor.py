@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from waypost.adapters.sources.tally import RecordTally
+from waypost.adapters.sources.paging import RecordTally
 from waypost.importing.source import BadCursor
 
 _FORM = re.compile(r"(?:(at)|offset):(\d{1,18}):(\d{1,18})?:(?(1)|([0-9a-f]*):)(/.*)", re.ASCII | re.DOTALL)

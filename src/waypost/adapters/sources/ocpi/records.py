@@ -6,7 +6,6 @@ from datetime import datetime
 
 import msgspec
 
-from waypost.adapters.sources.ocpi.standards import name_of
 from waypost.adapters.sources.values import as_utc, filled
 from waypost.places.countries import country_code
 from waypost.places.place import Address, Attributes, Connector, Place, Status
@@ -16,6 +15,28 @@ _FAILING = {"INOPERATIVE", "OUTOFORDER"}
 _PHASES = {"AC_3_PHASE": 3, "AC_2_PHASE": 2, "AC_2_PHASE_SPLIT": 2}
 _SEPARATOR = "*"
 _LONGEST_ID = 200
+_NAMES = {
+    "CHADEMO": "CHAdeMO",
+    "CHAOJI": "ChaoJi",
+    "GBT_AC": "GB/T (AC)",
+    "GBT_DC": "GB/T (DC)",
+    "IEC_62196_T1": "Type 1 (J1772)",
+    "IEC_62196_T1_COMBO": "CCS (Type 1)",
+    "IEC_62196_T2": "Type 2",
+    "IEC_62196_T2_COMBO": "CCS (Type 2)",
+    "IEC_62196_T3A": "Type 3A",
+    "IEC_62196_T3C": "Type 3C",
+    "PANTOGRAPH_BOTTOM_UP": "Pantograph, from below",
+    "PANTOGRAPH_TOP_DOWN": "Pantograph, from above",
+    "SAE_J3400": "NACS (J3400)",
+    "TESLA_R": "Tesla Roadster",
+    "TESLA_S": "Tesla",
+}
+_FAMILIES = {
+    "DOMESTIC_": "Domestic socket, type ",
+    "IEC_60309_2_": "IEC 60309, ",
+    "NEMA_": "NEMA ",
+}
 
 
 class _Coordinates(msgspec.Struct):
@@ -137,3 +158,13 @@ def _degrees(given: str | float, name: str, most: int) -> float:
     if not abs(degrees) <= most:  # written so that NaN does not pass
         raise ValueError(f"{name} {str(given)[:40]!r} is not on Earth")
     return degrees
+
+
+def name_of(standard: str) -> str:
+    """Returns the usual name; one that is new to us is shown as it comes, with spaces."""
+    if standard in _NAMES:
+        return _NAMES[standard]
+    for start, name in _FAMILIES.items():
+        if standard.startswith(start):
+            return name + standard.removeprefix(start).replace("_", " ")
+    return standard.replace("_", " ").strip() or "unknown"

@@ -5,15 +5,13 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.sources.http import ProviderAnswer, ProviderClient, ProviderRejected, asking
+from waypost.adapters.sources.http import HttpSource, ProviderAnswer, ProviderClient, ProviderRejected, asking
 from waypost.adapters.sources.ocpi.cursor import Offset, PageLink, bad_cursor, before_page, parse
 from waypost.adapters.sources.ocpi.envelope import data_of, read_data
 from waypost.adapters.sources.ocpi.records import Identity, Location
 from waypost.adapters.sources.ocpi.tables import OcpiTable, access_of, read
-from waypost.adapters.sources.over_http import HttpSource
+from waypost.adapters.sources.paging import RecordTally, count_on, digest_of, how_it_moved, is_certain, next_link
 from waypost.adapters.sources.reading import decode, decode_part, read_array
-from waypost.adapters.sources.tally import RecordTally, count_on, digest_of, how_it_moved, is_certain
-from waypost.adapters.sources.weblinks import next_link
 from waypost.importing.base import budget_key
 from waypost.importing.cuts import Axis, IdRange
 from waypost.importing.definitions import SourceContext

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from waypost.adapters.sources.files.errors import FileBroken
-from waypost.adapters.sources.files.formats import FoundRecord
+from waypost.adapters.sources.files.formats import FileBroken, FoundRecord
 from waypost.adapters.sources.files.geojson import read_features
 from waypost.adapters.sources.files.json_scanner import JsonScanner
 

@@ -25,7 +25,7 @@ import pytest
 
 from support.processes import obey_permissions
 from waypost.adapters.sources.files.definition import FilesDefinition
-from waypost.adapters.sources.files.errors import FileUnusable
+from waypost.adapters.sources.files.formats import FileUnusable
 from waypost.adapters.sources.files.reading import Abandoned, telling
 from waypost.adapters.sources.files.source import FilesSource
 from waypost.importing.base import extent_of

@@ -11,9 +11,8 @@ import pytest
 from waypost.adapters.sources.http import ProviderAnswer
 from waypost.adapters.sources.ocm.source import OcmSource
 from waypost.importing.geography import Box
-from waypost.importing.ocm_settings import OcmSettings
 from waypost.importing.plan import UnsupportedScope
-from waypost.importing.settings import ImportingSettings
+from waypost.importing.settings import ImportingSettings, OcmSettings
 from waypost.importing.source import Page, Scope
 from waypost.kernel.configuration import Secret
 from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey

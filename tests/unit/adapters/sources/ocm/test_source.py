@@ -16,8 +16,7 @@ from waypost.adapters.sources.http import ProviderRejected
 from waypost.adapters.sources.ocm.records import OcmRecord
 from waypost.adapters.sources.ocm.source import OcmSource
 from waypost.importing.cuts import IdRange
-from waypost.importing.ocm_settings import OcmSettings
-from waypost.importing.settings import ImportingSettings
+from waypost.importing.settings import ImportingSettings, OcmSettings
 from waypost.importing.source import (
     AccessDenied,
     BadCursor,

@@ -14,8 +14,8 @@ import pytest
 from support.ocpi_provider import TOKEN, VERSIONS, OcpiProvider, location
 from support.told_provider import Provider, Told, http, provider
 from waypost.adapters.sources.http import ProviderRejected
+from waypost.adapters.sources.ocpi.records import name_of
 from waypost.adapters.sources.ocpi.source import OcpiSource, make
-from waypost.adapters.sources.ocpi.standards import name_of
 from waypost.importing.cuts import IdRange
 from waypost.importing.definitions import SourceContext
 from waypost.importing.settings import ImportingSettings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from waypost.adapters.postgres.address import read_address, with_parameters
+from waypost.adapters.postgres.connecting import read_address, with_parameters
 from waypost.adapters.postgres.database import PostgresDatabase
 from waypost.kernel.configuration import SettingError
 

@@ -1,10 +1,10 @@
-"""Looks at imports that were started: how they stand, and what they did."""
+"""Looks at imports that were started (how they stand, and what they did), and cancels them."""
 
 from collections.abc import Sequence
 
 from waypost.importing.imports import DetailedReport, Import, ImportStanding, ImportStore, detailed, report, standing
 from waypost.kernel.clock import utc_now
-from waypost.kernel.errors import NotFound
+from waypost.kernel.errors import Conflict, NotFound
 from waypost.scaling.jobs.store import JobStore
 
 # More shards than any import of ours has.
@@ -45,3 +45,24 @@ async def report_of(imports: ImportStore, jobs: JobStore, import_id: str) -> Det
     rejecting = [job.shard for job in its_jobs if job.counters.get("rejected")]
     rejects = await imports.rejects(rejecting, _REJECTS_SHOWN)
     return detailed(brief, its_jobs, rejects, cancelled=standing(found, tally).status == "cancelled")
+
+
+class ImportEnded(Conflict):
+    """All jobs of the import have ended, so there is nothing left to cancel."""
+
+
+async def cancel_import(imports: ImportStore, jobs: JobStore, import_id: str) -> ImportStanding:
+    """Cancels the jobs first, so that running the command again finishes a cancellation that was interrupted."""
+    known = await find_import(imports, import_id)
+    await jobs.cancel(import_id)
+    now = standing(known, await jobs.tally(import_id))
+    if now.status in {"done", "failed"}:
+        raise ImportEnded(
+            f"the import {import_id} is {now.status} already: all its jobs have ended",
+            next_step=f"waypost import report {import_id}",
+        )
+    if known.status != "cancelled":
+        await imports.finish(import_id, "cancelled")
+    # Again: a process that is just starting the import may have enqueued jobs before it could see the cancellation.
+    await jobs.cancel(import_id)
+    return await standing_of(imports, jobs, import_id)

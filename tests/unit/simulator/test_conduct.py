@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waypost.scaling.ratelimit.limits import parse_limits
-from waypost.simulator.callers import Callers
-from waypost.simulator.faults import FAULTS, Faults, parse_faults, parse_placed
+from waypost.simulator.conduct import FAULTS, Callers, Faults, parse_faults, parse_placed
 
 
 def test_faults_are_read_with_their_shares() -> None:

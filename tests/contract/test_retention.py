@@ -245,6 +245,20 @@ async def test_how_an_import_ended_is_known_after_its_jobs_are_pruned(backend: B
     assert found.status == "done"
 
 
+async def test_an_import_is_forgotten_as_long_after_its_end_as_its_jobs_and_never_while_it_runs(
+    backend: Backend,
+) -> None:
+    imports = backend.stores.imports
+    for number, status in enumerate(("done", "failed", "cancelled", "running")):
+        await imports.start(Import(f"import-{number}", "ocm", Scope(("DE",)), "running", NOON))
+        if status != "running":
+            await imports.finish(f"import-{number}", status)
+    assert await imports.forget_imports(older_than=DAY, limit=10) == 0
+    assert await imports.forget_imports(older_than=-60, limit=2) == 2
+    await prune(imports, backend.stores.jobs, older_than=-60)
+    assert [each.status for each in await imports.latest(10)] == ["running"]
+
+
 async def test_it_is_done_by_one_of_all_that_share_the_store_once_an_hour(backend: Backend) -> None:
     stores = backend.stores
     await retention(backend.settings, stores).forget_old()

@@ -50,7 +50,8 @@ FILL_POSTGRES = f"""
     insert into passes select number, '{{}}', now() from generate_series(1, {MANY}) as number;
     insert into candidates select number % 10, number, now() from generate_series(1, {MANY}) as number;
     insert into marks select '{MARKS}', number, 1 from generate_series(1, {MANY}) as number;
-    analyze shards, answers, removals, rejects, outbox, jobs, passes, candidates, marks;
+    insert into imports select number, '', '', 'done', now(), now() from generate_series(1, {MANY}) as number;
+    analyze imports, shards, answers, removals, rejects, outbox, jobs, passes, candidates, marks;
 """
 
 
@@ -69,6 +70,7 @@ async def test_on_postgresql(server: Any) -> None:
         "answers_by_age": (postgres_imports.SQL["forget_answers"], [MONTH, 500]),
         "rejects_by_age": (postgres_imports.SQL["forget_rejects"], [MONTH, 500]),
         "removals_by_age": (postgres_imports.SQL["forget_removals"], [MONTH, 500]),
+        "imports_by_age": (postgres_imports.SQL["forget_imports"], [MONTH, 500]),
         "shards_pkey": (postgres_imports.SQL["shards_after"], ["ocm/country:7", MONTH, 500]),
         "shards_by_fence": (postgres_imports.SQL["forget_shards"], [["ocm/country:7/window:7"], MONTH]),
         "passes_pkey": (postgres_imports.SQL["passes_after"], ["7", MONTH, 500]),
@@ -119,6 +121,7 @@ def test_on_sqlite(file: sqlite3.Connection) -> None:
         "answers USING COVERING INDEX answers_by_age (requested_at<?)": (sqlite_imports.SQL["forget_answers"], old),
         "rejects USING COVERING INDEX rejects_by_age (seen_at<?)": (sqlite_imports.SQL["forget_rejects"], old),
         "removals USING COVERING INDEX removals_by_age (judged_at<?)": (sqlite_imports.SQL["forget_removals"], old),
+        "imports USING INDEX imports_by_age (finished_at<?)": (sqlite_imports.SQL["forget_imports"], old),
         "shards USING PRIMARY KEY (shard>?)": (sqlite_imports.SQL["shards_after"], old),
         "shards USING COVERING INDEX shards_by_fence": (sqlite_imports.SQL["forget_shards"], old),
         "passes USING PRIMARY KEY (shard>?)": (sqlite_imports.SQL["passes_after"], old),
@@ -143,6 +146,7 @@ async def test_on_mongodb(monkeypatch: pytest.MonkeyPatch) -> None:
         await plain.shards.insert_many([{"_id": f"s{each:05}", "fence": each, "seen_at": now} for each in range(2000)])
         await plain.answers.insert_many([{"_id": str(each), "requested_at": each} for each in range(2000)])
         await plain.removals.insert_many([{"_id": str(each), "judged_at": each} for each in range(2000)])
+        await plain.imports.insert_many([{"_id": str(each), "finished_at": each} for each in range(2000)])
         await plain.rejects.insert_many([{"shard": str(each), "seen_at": each} for each in range(2000)])
         await plain.outbox.insert_many([{"_id": str(each), "occurred_at": each} for each in range(2000)])
         monkeypatch.setattr(mongo_database, "AsyncMongoClient", partial(AsyncMongoClient, event_listeners=[heard]))
@@ -151,6 +155,7 @@ async def test_on_mongodb(monkeypatch: pytest.MonkeyPatch) -> None:
             assert await imports.forget_answers(older_than=0, limit=10) == 10
             assert await imports.forget_rejects(older_than=0, limit=10) == 10
             assert await imports.forget_removals(older_than=0, limit=10) == 10
+            assert await imports.forget_imports(older_than=0, limit=10) == 10
             assert len((await imports.shards_after("", older_than=-60, limit=10)).old) == 10
             assert await imports.forget_shards([f"s{each:05}" for each in (0, 1, 1999)], older_than=-60) == 2
             assert await MongoOutbox(listening).forget_older(older_than=0, limit=10) == 10

@@ -120,6 +120,10 @@ class ImportStore(Protocol):
         """Forgets how many places some shards removed that ended `older_than` seconds ago; returns how many shards."""
         ...
 
+    async def forget_imports(self, *, older_than: float, limit: int) -> int:
+        """Forgets some imports that ended `older_than` seconds ago; returns how many."""
+        ...
+
     async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
         """Returns the next `limit` shards that the place store knows of, where jobs are kept apart."""
         ...

@@ -36,10 +36,12 @@ async def prune(
     older_than: float,
     statuses: Collection[Status] = ("done", "cancelled"),
 ) -> int:
-    """Forgets jobs that ended `older_than` seconds ago, and what imports left behind by then: rejected records,
-    answers, the state of shards whose jobs are kept apart, and readings that nobody will go on with. Returns how many
-    jobs were forgotten.
+    """Forgets jobs and imports that ended `older_than` seconds ago, and what imports left behind by then: rejected
+    records, answers, the state of shards whose jobs are kept apart, and readings that nobody will go on with. Returns
+    how many jobs were forgotten.
     """
+    # Before ends are written down: what has just ended is kept for as long as everything else.
+    await forget_all(imports.forget_imports, older_than)
     await _write_down_ends(imports, jobs)
     await forget_all(imports.forget_rejects, older_than)
     await forget_all(imports.forget_answers, older_than)

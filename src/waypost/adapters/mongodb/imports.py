@@ -80,6 +80,10 @@ class MongoImportStore:
         return await self._forget(self._removals, {"judged_at": {"$lt": await self._before(older_than)}}, limit)
 
     @at_the_border(_QUICK)
+    async def forget_imports(self, *, older_than: float, limit: int) -> int:
+        return await self._forget(self._imports, {"finished_at": {"$lt": await self._before(older_than)}}, limit)
+
+    @at_the_border(_QUICK)
     async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
         return await _after(self._shards, shard, await self._database.now() - timedelta(seconds=older_than), limit)
 

@@ -51,6 +51,7 @@ _REJECTS = [
     IndexModel([("shard", ASCENDING), ("record_hash", ASCENDING)], name=BY_SHARD, unique=True),
     IndexModel("seen_at", name=BY_AGE),
 ]
+_IMPORTS = [IndexModel("finished_at", name=BY_AGE)]
 _ANSWERS = [IndexModel("requested_at", name=BY_AGE)]
 _REMOVALS = [IndexModel("import", name=BY_IMPORT), IndexModel("judged_at", name=BY_AGE)]
 _SHARDS = [
@@ -82,6 +83,7 @@ async def migrate(database: AsyncDatabase[dict[str, Any]]) -> list[str]:
     await database.shards.create_indexes(_SHARDS)
     # Transactions should find the collection there; an index on the id, which each has anyway, makes only that.
     await database.outbox.create_indexes([IndexModel("_id")])
+    await database.imports.create_indexes(_IMPORTS)
     await database.answers.create_indexes(_ANSWERS)
     await database.passes.create_indexes([IndexModel("_id")])
     await database.marks.create_indexes([IndexModel("_id")])

@@ -42,6 +42,16 @@ forgotten as (
 )
 select count(*) as forgotten from forgotten;
 
+-- forget_imports: some that ended long ago
+with old as materialized (
+  select id from imports where finished_at < now() - make_interval(secs => $1)
+  order by finished_at limit $2 for update skip locked
+),
+forgotten as (
+  delete from imports where id = any(array(select id from old)) returning 1
+)
+select count(*) as forgotten from forgotten;
+
 -- shards_after: the next few, and which of them no worker has touched for long
 select shard, seen_at < now() - make_interval(secs => $2) as old from shards where shard > $1 order by shard limit $3;
 

@@ -52,6 +52,9 @@ class SqliteImportStore(SqliteStore):
     async def forget_removals(self, *, older_than: float, limit: int) -> int:
         return await self._forget("forget_removals", older_than, limit=limit)
 
+    async def forget_imports(self, *, older_than: float, limit: int) -> int:
+        return await self._forget("forget_imports", older_than, limit=limit)
+
     async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
         return await self._after("shards_after", shard, older_than, limit)
 

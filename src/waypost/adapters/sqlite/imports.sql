@@ -24,6 +24,9 @@ where question in (select question from answers where requested_at < :before ord
 delete from removals
 where (import, shard) in (select import, shard from removals where judged_at < :before order by judged_at limit :limit);
 
+-- forget_imports: some that ended long ago
+delete from imports where id in (select id from imports where finished_at < :before order by finished_at limit :limit);
+
 -- shards_after: the next few, and which of them no worker has touched for long
 select shard, seen_at < :before as old from shards where shard > :after order by shard limit :limit;
 

@@ -20,7 +20,7 @@ class JobsSettings:
     retention: float | None = setting(
         "jobs.retention",
         "30d",
-        "how long ended jobs, rejected records and remembered answers are kept; for ever when empty",
+        "how long ended jobs and imports, rejected records and remembered answers are kept; for ever when empty",
         parse_retention,
     )
     max_attempts: int = setting(

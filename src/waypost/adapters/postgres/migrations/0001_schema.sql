@@ -85,6 +85,7 @@ create table imports (
   started_at timestamptz not null,
   finished_at timestamptz
 );
+create index imports_by_age on imports (finished_at);
 
 create table places (
   external_id text collate "C" primary key,

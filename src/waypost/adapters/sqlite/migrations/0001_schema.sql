@@ -69,6 +69,7 @@ create table imports (
   started_at integer not null,
   finished_at integer
 ) strict;
+create index imports_by_age on imports (finished_at);
 
 create table places (
   external_id text primary key,

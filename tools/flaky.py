@@ -113,9 +113,13 @@ def _read(report: Path) -> tuple[int, tuple[str, ...]]:
 
 @contextmanager
 def _load(folder: Path, *, busy: bool) -> Iterator[None]:
-    """A process for each core that computes, and one that writes to the disk and waits for it."""
-    workers = [Process(target=_compute, daemon=True) for _ in range(os.cpu_count() or 1)]
-    workers.append(Process(target=_write, args=(folder / "load",), daemon=True))
+    """A process for each core that computes, and one that writes to the disk and waits for it.
+
+    They end with this one, however it ends.
+    """
+    parent = os.getpid()
+    workers = [Process(target=_compute, args=(parent,), daemon=True) for _ in range(os.cpu_count() or 1)]
+    workers.append(Process(target=_write, args=(parent, folder / "load"), daemon=True))
     for worker in workers if busy else ():
         worker.start()
     try:
@@ -127,15 +131,15 @@ def _load(folder: Path, *, busy: bool) -> Iterator[None]:
         (folder / "load").unlink(missing_ok=True)
 
 
-def _compute() -> None:
-    while True:
+def _compute(parent: int) -> None:
+    while os.getppid() == parent:
         sum(range(10_000))
 
 
-def _write(path: Path) -> None:
+def _write(parent: int, path: Path) -> None:
     piece = os.urandom(_MEBIBYTE)
     with path.open("wb", buffering=0) as file:
-        while True:
+        while os.getppid() == parent:
             file.seek(0)
             for _ in range(64):
                 file.write(piece)

@@ -10,7 +10,7 @@ import pytest
 from support.places import NOON, page, writing
 from support.stores import BACKENDS, Backend, open_backend
 from waypost.importing.cuts import IdRange
-from waypost.importing.imports import Import
+from waypost.importing.imports import Import, ImportStatus
 from waypost.importing.pages import Writing
 from waypost.importing.prune import forget_all, forget_passes, forget_shards, prune
 from waypost.importing.source import Extent, Page, Scope
@@ -249,7 +249,8 @@ async def test_an_import_is_forgotten_as_long_after_its_end_as_its_jobs_and_neve
     backend: Backend,
 ) -> None:
     imports = backend.stores.imports
-    for number, status in enumerate(("done", "failed", "cancelled", "running")):
+    statuses: list[ImportStatus] = ["done", "failed", "cancelled", "running"]
+    for number, status in enumerate(statuses):
         await imports.start(Import(f"import-{number}", "ocm", Scope(("DE",)), "running", NOON))
         if status != "running":
             await imports.finish(f"import-{number}", status)

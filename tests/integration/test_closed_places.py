@@ -21,6 +21,7 @@ from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import load_settings
 from waypost.web.app import App, Places, make_app
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 
 PAGE = "https://map.example.org"
 DAY = timedelta(days=1)
@@ -73,7 +74,7 @@ def closed_app(folder: Path, stores: SharingStores) -> App:
     live = LiveGeneration(Shelf(folder))
     live.refresh()
     # Beyond loopback: this machine has no rights of its own.
-    guard = WriteGuard("0.0.0.0", KeyRing(stores.keys))
+    guard = WriteGuard(LocalTrust.on("0.0.0.0"), KeyRing(stores.keys))
     return make_app(probes={}, guard=guard, places=Places(live, 1000, cors=(PAGE,), closed=True))
 
 

@@ -104,7 +104,9 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         watcher, state = SnapshotWatcher(settings), ImportState()
         await watcher.look()
         links = await stack.enter_async_context(link_parts(settings, stores))
-        guard = WriteGuard(settings.web.host, await stack.enter_async_context(open_key_ring(stores.keys)))
+        guard = WriteGuard(
+            settings.web.host, await stack.enter_async_context(open_key_ring(settings.keys, stores.keys))
+        )
 
         async def status() -> PageStatus:
             generation = watcher.live.generation if watcher.live.is_open else None

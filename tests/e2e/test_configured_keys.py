@@ -60,6 +60,8 @@ def test_one_key_comes_from_the_environment_and_is_shown_nowhere(processes: Proc
     shown = processes.run("config", "show", env=env).stdout + processes.run("key", "list", env=env).stdout
     assert token.split("_", 2)[2] not in shown
     assert "environment" in shown
+    checks = {check["name"]: check for check in processes.json("doctor", env=env)}
+    assert (checks["configured keys"]["ok"], checks["configured keys"]["found"]) == (True, "1 can be used")
     wrong = processes.run("serve", "links", env={"WAYPOST_KEYS_BOOTSTRAP": "hunter2"})
     assert (wrong.returncode, "hunter2" in wrong.stderr, "keys.bootstrap" in wrong.stderr) == (2, False, True)
 

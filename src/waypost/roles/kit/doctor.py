@@ -61,6 +61,8 @@ def _begin(settings: Settings) -> Iterator[Check]:
         yield Check(name, partial(machine.check_free_space, name, settings.snapshots.absolute()))
     for setting, url in configured_stores(settings.storage).items():
         yield Check(store_name(setting), partial(check_store, setting, url), store_advice(setting))
+    if settings.keys.file or settings.keys.bootstrap:
+        yield Check("configured keys", partial(machine.check_configured_keys, settings))
     yield Check("port", partial(machine.check_port, settings))
     yield Check("provider key", partial(machine.check_key, settings))
     yield Check("Chromium", machine.check_browser)

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from waypost.access.configured_keys import ConfiguredKeys
 from waypost.kernel.errors import WaypostError
 from waypost.roles.kit.finding import Finding
 from waypost.roles.kit.http_server import listen
@@ -112,6 +113,11 @@ def check_key(settings: Settings) -> Finding:
         return Finding(name="provider key", ok=True, found="set")
     advice = "set WAYPOST_OCM_KEY to import real places; `waypost up` simulates a provider without it"
     return Finding(name="provider key", ok=False, found="not set", advice=advice, needed=False)
+
+
+def check_configured_keys(settings: Settings) -> Finding:
+    """Raises what is wrong with them."""
+    return Finding(name="configured keys", ok=True, found=f"{len(ConfiguredKeys(settings.keys))} can be used")
 
 
 def check_browser() -> Finding:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from waypost.access.settings import KeysSettings
 from waypost.importing.definitions import DEFAULT_BUDGET, Definition, load_definitions
 from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.importing.settings import ImportingSettings, OcmSettings
@@ -137,6 +138,7 @@ class Settings:
     serving: ServingSettings
     sharing: SharingSettings
     visits: VisitsSettings
+    keys: KeysSettings
     web: WebSettings
     redirect: RedirectSettings
     telemetry: TelemetrySettings
@@ -176,6 +178,7 @@ def load_settings(
         serving=configuration.room(ServingSettings),
         sharing=configuration.room(SharingSettings),
         visits=configuration.room(VisitsSettings),
+        keys=configuration.room(KeysSettings),
         web=configuration.room(WebSettings),
         redirect=configuration.room(RedirectSettings),
         telemetry=configuration.room(TelemetrySettings),

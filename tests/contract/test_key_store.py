@@ -80,8 +80,8 @@ async def test_nobody_is_recognised_by_half_a_token_or_anothers_secret(backend: 
 async def test_an_expired_key_is_told_to_whoever_has_its_secret(backend: Backend) -> None:
     key, token = make_key("ada", ["admin"], NOON, NOON + DAY)
     await backend.sharing.keys.add(key)
-    assert (await KeyRing(backend.sharing.keys, lambda: NOON + DAY - MINUTE).recognise(token)).key == key
-    ended = KeyRing(backend.sharing.keys, lambda: NOON + DAY)
+    assert (await KeyRing(backend.sharing.keys, clock=lambda: NOON + DAY - MINUTE).recognise(token)).key == key
+    ended = KeyRing(backend.sharing.keys, clock=lambda: NOON + DAY)
     with pytest.raises(KeyExpired):
         await ended.recognise(token)
     with pytest.raises(KeyRefused):
@@ -97,7 +97,7 @@ async def test_a_rotated_key_keeps_its_id_and_both_tokens_open_it(backend: Backe
     assert (view.id, view.expires_at, view.token != old) == (key.id, ends, True)
     for token in (old, view.token):
         assert (await KeyRing(keys).recognise(token)).owner == key.id
-    later = KeyRing(keys, lambda: utc_now() + 2 * DAY)
+    later = KeyRing(keys, clock=lambda: utc_now() + 2 * DAY)
     assert (await later.recognise(view.token)).owner == key.id
     with pytest.raises(KeyExpired):
         await later.recognise(old)
@@ -149,7 +149,8 @@ async def test_uses_are_written_later_and_a_minute_apart(backend: Backend) -> No
         return [key.used_at for key in await keys.list()]
 
     clock = iter([NOON, NOON + MINUTE / 2, NOON + 2 * MINUTE])
-    ring = KeyRing(keys, lambda: next(clock))
+    ring = KeyRing(keys, clock=lambda: next(clock))
+    assert ring.uses
     await ring.recognise(token)
     assert await used() == [None, None]
     await ring.uses.write()
@@ -170,7 +171,7 @@ async def test_a_key_in_memory_ends_on_time_although_the_store_is_not_asked(back
     key, token = make_key("ada", ["places:read"], NOON, NOON + DAY)
     await keys.add(key)
     now = NOON
-    ring = KeyRing(keys, lambda: now)
+    ring = KeyRing(keys, clock=lambda: now)
     assert ring.recall(token) is None
     assert (await ring.recognise(token, from_memory=True)).key == key
     await keys.revoke(key.id, NOON)

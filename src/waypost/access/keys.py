@@ -92,15 +92,10 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_key(name: str, scopes: Iterable[str], now: datetime, expires_at: datetime | None = None) -> tuple[Key, str]:
     """A new key, and its token, which is shown only this once."""
-    name = name.strip()
-    if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
-        raise KeyInvalid(
-            f"a key's name says who uses it, in 1 to {_LONGEST_NAME} printable characters", parameter="name"
-        )
     secret = secrets.token_urlsafe(_SECRET_BYTES)
     key = Key(
         id=secrets.token_hex(_ID_BYTES),
-        name=name,
+        name=check_name(name),
         scopes=check_scopes(scopes),
         digest=digest_of(secret),
         created_at=now,
@@ -136,6 +131,15 @@ def rotate(key: Key, now: datetime, overlap: timedelta, expires_at: datetime | N
         old_until=min(old_until, key.expires_at) if key.expires_at else old_until,
     )
     return rotated, _token(key.id, secret)
+
+
+def check_name(name: str) -> str:
+    name = name.strip()
+    if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
+        raise KeyInvalid(
+            f"a key's name says who uses it, in 1 to {_LONGEST_NAME} printable characters", parameter="name"
+        )
+    return name
 
 
 def check_scopes(names: Iterable[str]) -> tuple[Scope, ...]:

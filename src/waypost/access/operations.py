@@ -1,10 +1,13 @@
 """Keeping, listing, rotating and revoking keys."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import msgspec
 
+from waypost.access.configured_keys import Kept
+from waypost.access.key_file import add_to_key_file
 from waypost.access.keys import Key, KeyInvalid, KeyNotRotated, Scope, State, UnknownKey, rotate
 from waypost.access.store import KeyStore
 from waypost.kernel.clock import utc_now
@@ -20,6 +23,7 @@ class KeyView(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     scopes: Sequence[Scope]
     state: State
+    kept: Kept
     created_at: datetime
     expires_at: datetime | None
     used_at: datetime | None
@@ -34,9 +38,18 @@ async def keep_key(keys: KeyStore, key: Key, token: str) -> KeyView:
     return view_key(key, key.created_at, token)
 
 
-async def list_keys(keys: KeyStore) -> Sequence[KeyView]:
+async def list_keys(keys: KeyStore, configured: Iterable[tuple[Key, Kept]] = ()) -> Sequence[KeyView]:
     now = utc_now()
-    return [view_key(key, now) for key in await keys.list()]
+    return [
+        *(view_key(key, now) for key in await keys.list()),
+        *(view_key(key, now, kept=kept) for key, kept in configured),
+    ]
+
+
+def file_key(path: Path, key: Key, token: str) -> KeyView:
+    """Keeps a key that was just made in a file instead of the store; the view has its token."""
+    add_to_key_file(path, key)
+    return view_key(key, key.created_at, token, kept="file")
 
 
 async def rotate_key(
@@ -66,19 +79,23 @@ async def find_key(keys: KeyStore, name_or_id: str) -> Key:
         key for key in known if key.name == name_or_id and key.revoked_at is None
     ]
     if not found:
-        raise UnknownKey(f"there is no key {name_or_id[:80]!r}", next_step="waypost key list")
+        raise UnknownKey(
+            f"the store has no key {name_or_id[:80]!r} (keys of a file are changed in the file)",
+            next_step="waypost key list",
+        )
     if len(found) > 1:
         ids = ", ".join(key.id for key in found)
         raise KeyInvalid(f"{len(found)} keys are called {name_or_id[:80]!r}; name one by its id: {ids}")
     return found[0]
 
 
-def view_key(key: Key, now: datetime, token: str = "") -> KeyView:
+def view_key(key: Key, now: datetime, token: str = "", kept: Kept = "store") -> KeyView:
     return KeyView(
         id=key.id,
         name=key.name,
         scopes=key.scopes,
         state=key.state(now),
+        kept=kept,
         created_at=key.created_at,
         expires_at=key.expires_at,
         used_at=key.used_at,

@@ -1,6 +1,7 @@
 """The command `waypost key`, and its verbs."""
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -38,6 +39,7 @@ def _overlap(text: str) -> timedelta:
     examples=(
         "waypost key create newsletter --scope links:read --scope links:write --expires 90d",
         "waypost key create backup --scope admin --json",
+        "waypost key create ci --scope links:write --file keys.toml",
     ),
 )
 @click.argument("name")
@@ -55,28 +57,38 @@ def _overlap(text: str) -> timedelta:
     callback=moment_ahead,
     help="When it ends: a moment, or a time such as 90d (default: never).",
 )
+@click.option("--file", help="Add its digest to this file of keys instead of the store.")
 @with_json
-def create(load: Load, name: str, scopes: tuple[str, ...], expires_at: datetime | None, *, as_json: bool) -> None:
+def create(
+    load: Load, name: str, scopes: tuple[str, ...], expires_at: datetime | None, file: str | None, *, as_json: bool
+) -> None:
     """Make a key called NAME and print its token. This is the only time that it is shown."""
     from waypost.access.keys import make_key
-    from waypost.access.operations import keep_key
+    from waypost.access.operations import file_key, keep_key
     from waypost.cli.stores import with_links
     from waypost.kernel.clock import utc_now
 
+    settings = load()
     # Before a store is made, so that a wrong name or scope leaves no folder behind.
     made, token = make_key(name, scopes, utc_now(), expires_at)
-    key = with_links(load(), lambda stores: keep_key(stores.keys, made, token), must_exist=False)
+    if file:
+        key = file_key(Path(file), made, token)
+    else:
+        key = with_links(settings, lambda stores: keep_key(stores.keys, made, token), must_exist=False)
     _show_token(key, as_json=as_json)
 
 
 @group.command("list", examples=("waypost key list", "waypost key list --json"))
 @with_json
 def list_all(load: Load, *, as_json: bool) -> None:
-    """All keys, also expired and revoked ones, oldest first."""
+    """All keys, also expired and revoked ones, oldest first; then those of a file and of the environment."""
+    from waypost.access.configured_keys import ConfiguredKeys
     from waypost.access.operations import list_keys
     from waypost.cli.stores import with_links
 
-    keys = with_links(load(), lambda stores: list_keys(stores.keys))
+    settings = load()
+    configured = ConfiguredKeys(settings.keys)
+    keys = with_links(settings, lambda stores: list_keys(stores.keys, configured))
     if as_json:
         print_json({"keys": keys})
         return
@@ -140,7 +152,10 @@ def _show_token(key: "KeyView", *, as_json: bool) -> None:
 
 def _life(key: "KeyView") -> str:
     """What became of a key, or will."""
-    told = [f"used {key.used_at:%Y-%m-%d %H:%M}" if key.used_at else "never used"]
+    if key.kept == "store":
+        told = [f"used {key.used_at:%Y-%m-%d %H:%M}" if key.used_at else "never used"]
+    else:
+        told = [f"from the {key.kept}"]
     if key.revoked_at:
         told.append(f"revoked {key.revoked_at:%Y-%m-%d}")
     elif key.expires_at:

@@ -24,6 +24,7 @@ from waypost.web.http.health import softened
 from waypost.web.http.local_trust import LocalTrust
 
 if TYPE_CHECKING:
+    from waypost.access.store import KeyStore
     from waypost.web.follow.route_dependencies import FollowParts
     from waypost.web.http.health import Probe
     from waypost.web.links.route_dependencies import LinkParts
@@ -35,8 +36,9 @@ async def serve_role(
     settings: Settings, stop: Stop, on_up: OnUp, *, places: bool, links: Links | None, moves_on: bool
 ) -> None:
     """`waypost serve places`, `links`, `redirect` or `all`."""
-    # Keys are in the store too, for places that are closed.
-    opening = open_sharing_stores(settings) if links or not settings.web.places_open else None
+    # Where places are closed, keys open them: those of the store, and those that are configured.
+    needs_keys = links is not None or not settings.web.places_open
+    opening = open_sharing_stores(settings) if links or (needs_keys and not settings.storage.in_mongodb) else None
     sock = listen(settings.web.host, settings.web.port, moves_on=moves_on)
     async with AsyncExitStack() as stack:
         stack.callback(sock.close)
@@ -44,28 +46,27 @@ async def serve_role(
         place_part: Places | None = None
         made: LinkParts | None = None
         followed: FollowParts | None = None
-        guard = WriteGuard(LocalTrust.of(settings.web))
         if places:
             watcher = SnapshotWatcher(settings)
             await watcher.look()
             await stack.enter_async_context(background(watcher.keep_looking()))
             place_part, probes["snapshot"] = watcher.part, watcher.probe
+        keys: KeyStore | None = None
         if opening:
             stores = await stack.enter_async_context(opening)
-            probe = store_probe(stores.facts)
+            keys, probe = stores.keys, store_probe(stores.facts)
             goes_on = "links are followed from memory" if links else "keys are known from memory"
             probes["store"] = probe if links == "all" else softened(probe, goes_on)
-            keys = await stack.enter_async_context(open_key_ring(stores.keys))
-            guard = WriteGuard(LocalTrust.of(settings.web), keys)
             if links:
                 await stores.facts.set(ADDRESS, address(sock))
             if links == "all":
                 made = await stack.enter_async_context(link_parts(settings, stores))
             elif links:
                 followed = await stack.enter_async_context(follow_parts(settings, stores))
+        ring = await stack.enter_async_context(open_key_ring(settings.keys, keys)) if needs_keys else None
         app = make_app(
             probes=probes,
-            guard=guard,
+            guard=WriteGuard(LocalTrust.of(settings.web), ring),
             places=place_part,
             links=made,
             follow=followed,

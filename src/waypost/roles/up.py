@@ -105,7 +105,7 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         watcher, state = SnapshotWatcher(settings), ImportState()
         await watcher.look()
         links = await stack.enter_async_context(link_parts(settings, stores))
-        keys = await stack.enter_async_context(open_key_ring(stores.keys))
+        keys = await stack.enter_async_context(open_key_ring(settings.keys, stores.keys))
         guard = WriteGuard(LocalTrust.of(settings.web), keys)
 
         async def status() -> PageStatus:

@@ -60,6 +60,8 @@ def _begin(settings: Settings) -> Iterator[Check]:
         yield Check(name, partial(checks.check_free_space, name, settings.snapshots.absolute()))
     for setting, url in checks.configured_stores(settings.storage).items():
         yield Check(checks.store_name(setting), partial(checks.check_store, setting, url), checks.store_advice(setting))
+    if settings.keys.file or settings.keys.bootstrap:
+        yield Check("configured keys", partial(checks.check_configured_keys, settings))
     yield Check("port", partial(checks.check_port, settings))
     yield Check("provider key", partial(checks.check_key, settings))
     yield Check("Chromium", checks.check_browser)

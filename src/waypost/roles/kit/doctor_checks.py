@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+from waypost.access.configured_keys import ConfiguredKeys
 from waypost.bootstrap.inspecting import ClockDifference, StoreState, inspect_store
 from waypost.kernel.configuration import redact_url
 from waypost.kernel.errors import StoreTrouble, WaypostError
@@ -149,6 +150,11 @@ def check_key(settings: Settings) -> Finding:
         return Finding(name="provider key", ok=True, found="set")
     advice = "set WAYPOST_OCM_KEY to import real places; `waypost up` simulates a provider without it"
     return Finding(name="provider key", ok=False, found="not set", advice=advice, needed=False)
+
+
+def check_configured_keys(settings: Settings) -> Finding:
+    """Raises what is wrong with them."""
+    return Finding(name="configured keys", ok=True, found=f"{len(ConfiguredKeys(settings.keys))} can be used")
 
 
 def check_browser() -> Finding:

@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from support.asking import assert_problem
+from support.asking import ask, assert_problem
 from support.link_service import BEYOND, Service, link_service
+from waypost.access.key_ring import KeyRing
+from waypost.serving.shelf import LiveGeneration, Shelf
+from waypost.web.app import Places, make_app
+from waypost.web.http.authentication import WriteGuard
 
 pytestmark = pytest.mark.anyio
 
@@ -35,3 +39,21 @@ async def test_this_machine_reads_closed_places_and_other_pages_in_its_browser_d
     for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Host": "evil.example"}):
         assert_problem(await service.ask("GET", "/v1/places", headers=headers), 401, "key-needed")
     assert (await service.ask("HEAD", "/v1/places", peer=BEYOND)).status_code == 401
+
+
+async def test_how_the_import_stands_is_told_to_keys_with_its_scope(service: Service) -> None:
+    async def status() -> dict[str, str]:
+        return {"import": "done"}
+
+    live = LiveGeneration(Shelf(service.settings.snapshots))
+    for closed, expected in ((True, (401, 403, 200)), (False, (200, 200, 200))):
+        app = make_app(
+            probes={},
+            guard=WriteGuard("0.0.0.0", KeyRing(service.stores.keys)),
+            places=Places(live, 10, closed=closed),
+            status=status,
+        )
+        keys = [await service.key(scope) for scope in ("places:read", "imports:read")]
+        shown: list[dict[str, str]] = [{}, *({"X-API-Key": key} for key in keys)]
+        answers = [await ask(app, "GET", "/-/status", headers=headers) for headers in shown]
+        assert tuple(answer.status_code for answer in answers) == expected

@@ -11,6 +11,7 @@ from waypost.access.key_ring import KeyRing
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import Places, make_app
 from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.local_trust import LocalTrust
 
 pytestmark = pytest.mark.anyio
 
@@ -49,7 +50,7 @@ async def test_how_the_import_stands_is_told_to_keys_with_its_scope(service: Ser
     for closed, expected in ((True, (401, 403, 200)), (False, (200, 200, 200))):
         app = make_app(
             probes={},
-            guard=WriteGuard("0.0.0.0", KeyRing(service.stores.keys)),
+            guard=WriteGuard(LocalTrust.on("0.0.0.0"), KeyRing(service.stores.keys)),
             places=Places(live, 10, closed=closed),
             status=status,
         )

@@ -181,6 +181,7 @@ def http_app(folder: Path) -> fastapi.FastAPI:
     follow = FollowParts(
         links=nothing,
         reports=nothing,
+        blocks=nothing,
         cache=LinkCache(nothing, chosen),
         observer=Observer(nothing),
         record=nothing,

@@ -140,3 +140,25 @@ def test_reports_are_listed_shown_and_answered(processes: Processes) -> None:
     closed = processes.json("report", "list", "--status", "closed")["reports"]
     assert [each["outcome"] for each in closed] == ["dismissed", "disabled"]
     assert processes.run("report", "show", "nobody").returncode == 1
+
+
+def test_a_host_is_blocked_while_servers_run(processes: Processes) -> None:
+    processes.run("link", "create", "https://www.bad.example/page", "--phrase", "cheap-watches")
+    links, redirects = processes.serve("links"), processes.serve("redirect")
+
+    def followed() -> set[int]:
+        return {httpx.get(f"{url}/cheap-watches").status_code for url in (links, redirects)}
+
+    assert followed() == {302}
+    assert processes.json("block", "add", "host", "BAD.example")["value"] == "bad.example"
+    while followed() != {410}:
+        pass
+    assert processes.run("link", "create", "https://bad.example").returncode == 2
+    refused = processes.run("link", "edit", "cheap-watches", "--target", "https://bad.example/2")
+    assert (refused.returncode, "blocked" in refused.stderr) == (2, True)
+    processes.run("block", "add", "word", "casino")
+    assert [each["value"] for each in processes.json("block", "list")["blocks"]] == ["bad.example", "casino"]
+    assert processes.run("link", "create", TARGET, "--phrase", "grand-casino").returncode == 2
+    assert "allowed again" in processes.run("block", "remove", "host", "bad.example").stdout
+    while followed() != {302}:
+        pass

@@ -16,6 +16,7 @@ from support.processes import eventually
 from support.raw_client import Client
 from support.web_server import served
 from waypost.settings import load_settings
+from waypost.sharing.blocks.live import LiveBlocks
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.phrases.matching import fold_phrase
@@ -87,6 +88,7 @@ class Server:
         self.parts = FollowParts(
             links=store,
             reports=cast("ReportStore", None),
+            blocks=cast("LiveBlocks", None),
             cache=LinkCache(store, chosen),
             observer=Observer(SameKeys()),
             record=self.visits.append,

@@ -14,6 +14,7 @@ from support.links import a_link
 from waypost.bootstrap.stores import SharingStores, open_sharing_stores
 from waypost.kernel.clock import utc_now
 from waypost.settings import load_settings
+from waypost.sharing.blocks.live import LiveBlocks
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.visits.day_keys import DayKeys
@@ -94,10 +95,12 @@ async def host(
         await keys.renew(utc_now().date())
         links = Watched(stores.links)
         visits: list[Visit] = []
+        cache = LinkCache(links, settings.redirect, blocked=settings.sharing.blocked_hosts)
         parts = FollowParts(
             links=links,
             reports=stores.reports,
-            cache=LinkCache(links, settings.redirect, blocked=settings.sharing.blocked_hosts),
+            blocks=LiveBlocks(stores.blocks, settings.sharing.blocked_hosts, cache.block),
+            cache=cache,
             observer=Observer(keys),
             record=visits.append,
             record_line=lambda line: visits.append(msgspec.json.decode(line, type=Visit)),

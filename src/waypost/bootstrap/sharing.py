@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from waypost.bootstrap.stores import SharingStores
 from waypost.kernel.configuration import SettingError
 from waypost.settings import Settings
+from waypost.sharing.blocks.live import LiveBlocks
 from waypost.sharing.links.author import Author
 from waypost.sharing.links.operations import LinkOperations
 from waypost.sharing.links.targets import TargetRules
@@ -26,17 +27,32 @@ def read_vocabularies(settings: Settings) -> Vocabularies:
     return Vocabularies(Path(settings.sharing.vocabularies) if settings.sharing.vocabularies else None)
 
 
+async def read_blocks(settings: Settings, stores: SharingStores) -> LiveBlocks:
+    """Hosts and words that are blocked now, for a command."""
+    blocks = LiveBlocks(stores.blocks, settings.sharing.blocked_hosts)
+    await blocks.look()
+    return blocks
+
+
 def make_author(
-    settings: Settings, stores: SharingStores, *, block: int, vocabularies: Vocabularies | None = None
+    settings: Settings,
+    stores: SharingStores,
+    *,
+    block: int,
+    vocabularies: Vocabularies | None = None,
+    blocks: LiveBlocks | None = None,
 ) -> Author:
     """`block` is how many phrases it reserves at a time: what is left of them when it ends is never drawn.
+
+    Without `blocks`, only the hosts in the settings are blocked.
 
     Raises SettingError when there are no phrases of the language or the theme that are set.
     """
     words = vocabularies or read_vocabularies(settings)
     _refuse_unknown(settings, words)
     drawing = Drawing(stores.spaces, words, block=block, fill=settings.sharing.fill)
-    return Author(stores.links, drawing, target_rules(settings), settings.sharing)
+    blocks = blocks or LiveBlocks(stores.blocks, settings.sharing.blocked_hosts)
+    return Author(stores.links, drawing, target_rules(settings), settings.sharing, blocks)
 
 
 async def link_operations(settings: Settings, stores: SharingStores) -> LinkOperations:

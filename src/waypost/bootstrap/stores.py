@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from waypost.access.store import KeyStore
+from waypost.adapters.sqlite.blocks import SqliteBlockStore
 from waypost.adapters.sqlite.facts import SqliteFacts
 from waypost.adapters.sqlite.imports import SqliteImportStore
 from waypost.adapters.sqlite.jobs import SqliteJobStore
@@ -28,6 +29,7 @@ from waypost.scaling.events.outbox import Outbox
 from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.store_facts import Facts
 from waypost.settings import Settings
+from waypost.sharing.blocks.store import BlockStore
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.phrases.store import SpaceStore
 from waypost.sharing.reports.store import ReportStore
@@ -65,6 +67,7 @@ class SharingStores(Stores):
     spaces: SpaceStore
     keys: KeyStore
     reports: ReportStore
+    blocks: BlockStore
     visits: VisitStore
 
 
@@ -115,12 +118,14 @@ async def _open_sqlite_stores(settings: Settings, stack: AsyncExitStack, *, must
         spaces=SqliteSpaceStore(database),
         keys=SqliteKeyStore(database),
         reports=SqliteReportStore(database),
+        blocks=SqliteBlockStore(database),
         visits=await open_visits(settings, stack, SqliteVisitStore(database)),
     )
 
 
 async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> SharingStores:
     with extra("postgres"):
+        from waypost.adapters.postgres.blocks import PostgresBlockStore
         from waypost.adapters.postgres.facts import PostgresFacts
         from waypost.adapters.postgres.imports import PostgresImportStore
         from waypost.adapters.postgres.jobs import PostgresJobStore
@@ -148,6 +153,7 @@ async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> Sh
         spaces=PostgresSpaceStore(database),
         keys=PostgresKeyStore(database),
         reports=PostgresReportStore(database),
+        blocks=PostgresBlockStore(database),
         visits=await open_visits(settings, stack, PostgresVisitStore(database)),
     )
 

@@ -29,7 +29,7 @@ def import_links(load: Load, file: Path, *, dry_run: bool, as_json: bool) -> int
     Phrases and dates stay. Links that are there already stay as they are, so that a file can be imported again;
     but a line without a phrase gets a new one each time. Ends with 1 when some could not be made.
     """
-    from waypost.bootstrap.sharing import make_author, read_vocabularies
+    from waypost.bootstrap.sharing import make_author, read_blocks, read_vocabularies
     from waypost.cli.progress import counting
     from waypost.cli.stores import with_links
     from waypost.kernel.clock import utc_now
@@ -43,7 +43,8 @@ def import_links(load: Load, file: Path, *, dry_run: bool, as_json: bool) -> int
 
         async def move(stores: "SharingStores") -> "LinkImportReport":
             words = read_vocabularies(settings)
-            author = make_author(settings, stores, block=_PHRASES_AT_ONCE, vocabularies=words)
+            blocks = await read_blocks(settings, stores)
+            author = make_author(settings, stores, block=_PHRASES_AT_ONCE, vocabularies=words, blocks=blocks)
             return await moving.import_links(author, words, lines, on_progress, dry_run=dry_run)
 
         report = with_links(settings, move, must_exist=False)

@@ -1,9 +1,10 @@
 """Opens the store of links for the time of one command."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from waypost.bootstrap.sharing import link_operations, target_rules
+from waypost.bootstrap.sharing import link_operations, read_blocks, target_rules
 from waypost.bootstrap.stores import SharingStores
 from waypost.cli.stores import with_links
 from waypost.settings import Settings
@@ -25,4 +26,9 @@ def with_operations(settings: Settings, work: Callable[[LinkOperations], Awaitab
 def change_link(settings: Settings, phrase: str, **wanted: Any) -> LinkDocument:
     """`wanted` is what `Changes` takes."""
     changes = Changes(**wanted)
-    return with_operations(settings, lambda links: links.edit(target_rules(settings), phrase, changes))
+
+    async def main(stores: SharingStores) -> LinkDocument:
+        rules = replace(target_rules(settings), blocked=(await read_blocks(settings, stores)).hosts)
+        return await (await link_operations(settings, stores)).edit(rules, phrase, changes)
+
+    return with_links(settings, main)

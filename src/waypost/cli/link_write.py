@@ -50,7 +50,7 @@ def create(
     **wish: Any,
 ) -> None:
     """Make a link to TARGET and print it."""
-    from waypost.bootstrap.sharing import link_operations, make_author
+    from waypost.bootstrap.sharing import link_operations, make_author, read_blocks
     from waypost.cli.stores import with_links
     from waypost.sharing.links.draft import Draft
 
@@ -59,7 +59,7 @@ def create(
     settings = load()
 
     async def make(stores: "SharingStores") -> "LinkDocument":
-        author = make_author(settings, stores, block=1)
+        author = make_author(settings, stores, block=1, blocks=await read_blocks(settings, stores))
         return await (await link_operations(settings, stores)).create(author, draft)
 
     link = with_links(settings, make, must_exist=False)

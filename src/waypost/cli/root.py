@@ -4,6 +4,7 @@ import click
 
 from waypost import __version__
 from waypost.cli import (
+    blocks,
     budgets,
     config,
     database,
@@ -50,6 +51,7 @@ for command in (
     links.group,
     keys.group,
     reports.group,
+    blocks.group,
     vocabularies.group,
     simulator.group,
     database.group,

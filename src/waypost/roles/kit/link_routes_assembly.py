@@ -8,6 +8,7 @@ from waypost.bootstrap.stores import SharingStores
 from waypost.bootstrap.visits import open_countries
 from waypost.kernel.tasks import background
 from waypost.settings import Settings
+from waypost.sharing.blocks.live import LiveBlocks
 from waypost.sharing.links.passwords import fits_password
 from waypost.sharing.links.rights import open_edit_tokens
 from waypost.sharing.reports.watching import keep_counting
@@ -25,14 +26,19 @@ _PHRASES_AT_ONCE = 100
 async def follow_parts(settings: Settings, stores: SharingStores) -> AsyncIterator[FollowParts]:
     """What following links needs; visits that are still in the spool at the end are shipped before it closes."""
     countries = open_countries(settings.visits.countries)
+    cache = LinkCache(stores.links, settings.redirect, settings.web.public_url, settings.sharing.blocked_hosts)
+    blocks = LiveBlocks(stores.blocks, settings.sharing.blocked_hosts, cache.block)
+    await blocks.look()
     async with (
         counting(settings.visits, settings.spool, stores.facts, stores.visits, countries) as counted,
         background(keep_counting(stores.reports)),
+        background(blocks.keep_looking()),
     ):
         yield FollowParts(
             links=stores.links,
             reports=stores.reports,
-            cache=LinkCache(stores.links, settings.redirect, settings.web.public_url, settings.sharing.blocked_hosts),
+            blocks=blocks,
+            cache=cache,
             observer=counted.observer,
             record=counted.shipper.record,
             record_line=counted.shipper.record_line,
@@ -50,7 +56,9 @@ async def link_parts(settings: Settings, stores: SharingStores) -> AsyncIterator
     async with follow_parts(settings, stores) as follow:
         vocabularies = read_vocabularies(settings)
         yield LinkParts(
-            author=make_author(settings, stores, block=_PHRASES_AT_ONCE, vocabularies=vocabularies),
+            author=make_author(
+                settings, stores, block=_PHRASES_AT_ONCE, vocabularies=vocabularies, blocks=follow.blocks
+            ),
             links=stores.links,
             visits=stores.visits,
             vocabularies=vocabularies,

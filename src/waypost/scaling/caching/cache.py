@@ -58,3 +58,7 @@ class Cache(Protocol[Key_contra, Value_co]):
     def invalidate_tag(self, tag: str) -> None:
         """Forget all that has this tag, and whatever is being read and turns out to have it."""
         ...
+
+    async def invalidate_where(self, is_meant: Callable[[Value_co], bool]) -> None:
+        """Forget every value of which this is true; other tasks run meanwhile. What is being read stays."""
+        ...

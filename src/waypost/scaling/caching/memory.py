@@ -29,6 +29,7 @@ _TRIES = 5
 _LAST_PART = 0.3
 # Taking in more at once would block the event loop for longer than a millisecond or two.
 _RENEWED_AT_ONCE = 50
+_LOOKED_AT_AT_ONCE = 50
 
 
 class _Entry(Generic[Value]):
@@ -121,6 +122,14 @@ class MemoryCache(Generic[Key, Value]):
             self._drop(key)
         for flight in self._flying:
             flight.heard.add(tag)
+
+    async def invalidate_where(self, is_meant: Callable[[Value], bool]) -> None:
+        for number, (key, entry) in enumerate(tuple(self._entries.items()), 1):
+            # One that was read again meanwhile is another entry.
+            if entry.value is not None and self._entries.get(key) is entry and is_meant(entry.value):
+                self.invalidate(key)
+            if number % _LOOKED_AT_AT_ONCE == 0:
+                await asyncio.sleep(0)
 
     async def _try_again(self, key: Key, entry: _Entry[Value], now: float) -> None:
         """Asks a source that failed: one that has recovered answers in time, and one that hangs holds nobody up."""

@@ -2,12 +2,16 @@
 
 import asyncio
 import random
+from dataclasses import replace
+from datetime import datetime
 
 import msgspec
 
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import utc_now
-from waypost.kernel.errors import TransientError
+from waypost.kernel.errors import TerminalError, TransientError
+from waypost.sharing.blocks.block import has_word, refuse_words
+from waypost.sharing.blocks.live import LiveBlocks
 from waypost.sharing.links.draft import Draft, MadeLink, prepare, repeated
 from waypost.sharing.links.link import AlreadyMade, Link, PhraseTaken
 from waypost.sharing.links.passwords import hash_in_thread
@@ -21,6 +25,8 @@ from waypost.telemetry.metrics import LINKS_CREATED
 
 # Only a phrase chosen by hand can collide with a drawn one, so a few draws are plenty.
 DRAWS = 5
+# Each drawn phrase with a blocked word is thrown away; more in a row only come where most words are blocked.
+_MOST_REFUSED = 1000
 _BASE_SECONDS = 0.01
 _CAP_SECONDS = 1.0
 
@@ -32,6 +38,18 @@ class NoPhraseFree(TransientError):
         super().__init__(f"{DRAWS} phrases were drawn, and all of them are taken already; try again")
 
 
+class WordsRefused(TerminalError):
+    """Nearly all phrases of the language have a blocked word."""
+
+    http_status = 503
+
+    def __init__(self, language: str) -> None:
+        super().__init__(
+            f"{_MOST_REFUSED} phrases were drawn in {language!r}, and all of them have a blocked word",
+            next_step="waypost block list",
+        )
+
+
 class Author:
     def __init__(
         self,
@@ -39,20 +57,33 @@ class Author:
         drawing: Drawing,
         rules: TargetRules,
         settings: SharingSettings,
+        blocks: LiveBlocks,
         rng: random.Random | None = None,
     ) -> None:
         self.links = links
-        self.rules = rules
+        self._rules = rules
+        self._blocks = blocks
         self.settings = settings
         self._drawing = drawing
         self._rng = rng or random.Random()  # noqa: S311 - spreads retries, guards nothing
+
+    @property
+    def rules(self) -> TargetRules:
+        """Where links may lead at this moment."""
+        return replace(self._rules, blocked=self._blocks.hosts)
+
+    def prepare(self, draft: Draft, now: datetime, *, inside: bool = False) -> Link:
+        """The link without its password and a drawn phrase; `inside`: the target is a page of our own."""
+        blank = prepare(draft, self.rules, self.settings, now, inside=inside)
+        refuse_words(blank.phrase, self._blocks.words)
+        return blank
 
     async def make(self, draft: Draft, by: str, *, inside: bool = False) -> MadeLink:
         """Makes the link a draft asks for. `by` names the author; `inside`: the target is a page of our own."""
         # Before any check: what was valid in the first request may not be now, such as an expiry time.
         if draft.idempotency and (before := await self.links.get(draft.link_id)):
             return repeated(draft, before)
-        blank = prepare(draft, self.rules, self.settings, utc_now(), inside=inside)
+        blank = self.prepare(draft, utc_now(), inside=inside)
         if found := await self.reusable(draft, blank):
             return MadeLink(found, "reused")
         if draft.password is not None:
@@ -75,8 +106,11 @@ class Author:
     async def with_phrase(self, blank: Link) -> Link:
         if blank.language is None:
             return blank
-        words = await self._drawing.draw(blank.language, blank.theme)
-        return msgspec.structs.replace(blank, phrase=join(words, blank.format))
+        for _ in range(_MOST_REFUSED):
+            words = await self._drawing.draw(blank.language, blank.theme)
+            if not has_word(words, self._blocks.words):
+                return msgspec.structs.replace(blank, phrase=join(words, blank.format))
+        raise WordsRefused(blank.language)
 
     async def pause(self, attempt: int) -> None:
         await asyncio.sleep(full_jitter(attempt, base=_BASE_SECONDS, cap=_CAP_SECONDS, rng=self._rng))

@@ -3,6 +3,7 @@
 import ipaddress
 import re
 import unicodedata
+from collections.abc import Container
 
 import idna
 
@@ -42,6 +43,12 @@ def is_public(host: str | Address) -> bool:
 def is_below(host: str, name: str) -> bool:
     """Whether `host` is `name`, or lies inside its domain."""
     return host == name or host.endswith(f".{name}")
+
+
+def is_among(host: str, names: Container[str]) -> bool:
+    """Whether `host` is one of the names, or lies inside the domain of one: as quick for ten thousand as for one."""
+    labels = host.split(".")
+    return any(".".join(labels[start:]) in names for start in range(len(labels)))
 
 
 _LOCAL_ENDS = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home", ".corp", ".home.arpa")

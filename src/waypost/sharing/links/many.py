@@ -9,7 +9,7 @@ import msgspec
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import Conflict, TerminalError, WaypostError
 from waypost.sharing.links.author import DRAWS, Author, NoPhraseFree
-from waypost.sharing.links.draft import Draft, MadeLink, prepare, repeated
+from waypost.sharing.links.draft import Draft, MadeLink, repeated
 from waypost.sharing.links.link import Link, PhraseTaken
 from waypost.sharing.links.passwords import hash_in_thread
 from waypost.sharing.links.terms import LinkInvalid, check_password
@@ -93,7 +93,7 @@ class _Batch:
         now = utc_now()
         async for number, draft in with_pauses(self._drafts.items()):
             try:
-                blank = prepare(draft, self._author.rules, self._author.settings, now, inside=False)
+                blank = self._author.prepare(draft, now)
                 if draft.password is not None:
                     blank = msgspec.structs.replace(blank, password=await _hash_once(draft.password, passwords))
                 same = blank.target, blank.owner, blank.forward_query, blank.place_id

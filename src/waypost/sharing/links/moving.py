@@ -10,7 +10,7 @@ from waypost.access.caller import LOCAL
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import AskedWrongly, TerminalError, WaypostError
 from waypost.sharing.links.author import DRAWS, Author, NoPhraseFree
-from waypost.sharing.links.draft import Draft, prepare
+from waypost.sharing.links.draft import Draft
 from waypost.sharing.links.importing import ImportLine
 from waypost.sharing.links.link import Link, PhraseTaken
 from waypost.sharing.links.passwords import hash_in_thread
@@ -83,7 +83,7 @@ class Mover:
         try:
             # The share link of a place leads to the place's page here, as it did on the site it comes from.
             inside = draft.place_id is not None and draft.target == place_page(draft.place_id)
-            link = prepare(draft, self._author.rules, self._author.settings, self._now, inside=inside)
+            link = self._author.prepare(draft, self._now, inside=inside)
             link = await self._with_password(self._with_language(link, draft), draft)
         except TerminalError as error:
             self._refuse(line.number, draft.phrase, error)

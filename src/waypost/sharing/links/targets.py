@@ -1,13 +1,13 @@
 """Where a link may lead. Targets that browsers would read differently from us are refused too."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Self
 from urllib.parse import SplitResult, quote, urlsplit
 
 from waypost.kernel.errors import AskedWrongly
-from waypost.sharing.links.hosts import Address, BadHost, is_below, is_public, read_host
+from waypost.sharing.links.hosts import Address, BadHost, is_among, is_below, is_public, read_host
 from waypost.sharing.links.settings import SharingSettings
 from waypost.sharing.links.terms import LONGEST_TARGET
 
@@ -39,13 +39,13 @@ def is_own_page(target: str) -> bool:
     return target.startswith("/")
 
 
-def is_blocked(target: str, hosts: Iterable[str]) -> bool:
+def is_blocked(target: str, hosts: Container[str]) -> bool:
     """Whether a target that was once allowed leads to one of these hosts, or to one inside their domains."""
     try:
         name = str(_read_host(_split(target)))
     except TargetRefused:
         return False
-    return any(is_below(name, host) for host in hosts)
+    return is_among(name, hosts)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class TargetRules:
         is_here = _LOCALHOST in self.own and is_below(name, _LOCALHOST)
         if name in self.own or is_here or (self.is_everywhere and isinstance(host, IPv4Address) and host.is_loopback):
             raise TargetRefused("the target is this site itself: the link would lead to a link; use where that leads")
-        if any(is_below(name, blocked) for blocked in self.blocked):
+        if is_among(name, self.blocked):
             raise TargetRefused(f"links may not lead to {name}: it is blocked here")
         if not self.allow_private and not is_public(host):
             raise TargetRefused(

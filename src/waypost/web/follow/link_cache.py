@@ -86,6 +86,11 @@ class LinkCache:
         """Call this whenever a link was made or changed: all spellings of its phrase are then read again."""
         self._cache.invalidate_tag(fold_phrase(phrase))
 
+    async def block(self, hosts: frozenset[str]) -> None:
+        """From now on, links to these hosts count as disabled, and no others; those in memory are read again."""
+        changed, self._blocked = self._blocked ^ hosts, hosts
+        await self._cache.invalidate_where(lambda known: is_blocked(known.link.target, changed))
+
     async def _load(self, typed: Sequence[bytes]) -> list[Loaded[CachedLink]]:
         phrases = [each.decode() for each in typed]
         found = await self._links.find_many(phrases)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from fastapi import Request
 
+from waypost.sharing.blocks.live import LiveBlocks
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.reports.store import ReportStore
 from waypost.sharing.visits.visit import Visit
@@ -19,6 +20,7 @@ from waypost.web.settings import RedirectSettings
 class FollowParts:
     links: LinkStore
     reports: ReportStore
+    blocks: LiveBlocks
     cache: LinkCache
     observer: Observer
     # Writes a visit down; `record_line` takes one that is a line of the spool already.

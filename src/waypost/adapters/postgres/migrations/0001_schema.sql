@@ -292,6 +292,16 @@ create table abuse_reports (
 create index abuse_reports_by_link on abuse_reports (link_id, id);
 create index abuse_reports_open on abuse_reports (id) where closed_at is null;
 
+-- Hosts that no link may lead to, and words that no new phrase may have. The fact tells that they have changed.
+create table blocks (
+  kind text collate "C" not null,
+  value text collate "C" not null,
+  added_at timestamptz not null,
+  added_by text not null,
+  primary key (kind, value)
+);
+insert into facts values ('blocks-version', '0');
+
 -- Of a key's secret there is only the digest.
 create table keys (
   id text collate "C" primary key,

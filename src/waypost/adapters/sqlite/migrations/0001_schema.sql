@@ -261,6 +261,16 @@ create table abuse_reports (
 create index abuse_reports_by_link on abuse_reports (link_id, id);
 create index abuse_reports_open on abuse_reports (id) where closed_at is null;
 
+-- Hosts that no link may lead to, and words that no new phrase may have. The fact tells that they have changed.
+create table blocks (
+  kind text not null,
+  value text not null,
+  added_at integer not null,
+  added_by text not null,
+  primary key (kind, value)
+) strict, without rowid;
+insert into facts values ('blocks-version', '0');
+
 -- Of a key's secret there is only the digest.
 create table keys (
   id text primary key,

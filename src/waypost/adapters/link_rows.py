@@ -1,6 +1,7 @@
 """What all stores of links keep in the same form, whatever their backend: columns, histories and events."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple, get_args
 
 import msgspec
@@ -57,6 +58,10 @@ def to_link(row: Mapping[str, Any]) -> Link:
     columns["tags"] = _texts.decode(row["tags"])
     columns["owner"] = row["owner"] or None
     return Link(**columns)
+
+
+def to_event(row: Mapping[str, Any], occurred_at: datetime) -> Event:
+    return Event(row["id"], row["name"], row["subject"], occurred_at, msgspec.Raw(row["data"].encode()))
 
 
 class Obstacles:

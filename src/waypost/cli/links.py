@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli import link_disable, link_files, link_list, link_rebuild, link_stats, link_write
+from waypost.cli import link_disable, link_everything, link_files, link_list, link_rebuild, link_stats, link_write
 from waypost.cli.frame import Group, Load, print_json, with_json
 
 if TYPE_CHECKING:
@@ -21,13 +21,24 @@ group = Group(
 )
 
 
-@group.command("show", examples=("waypost link show gently-golden-otter", "waypost link show summer-party --json"))
+@group.command(
+    "show",
+    examples=(
+        "waypost link show gently-golden-otter",
+        "waypost link show summer-party --json",
+        "waypost link show summer-party --everything > kept.ndjson",
+    ),
+)
 @click.argument("phrase")
+@click.option("--everything", "all_kept", is_flag=True, help="Print all that is kept about it, as JSON lines.")
 @with_json
-def show(load: Load, phrase: str, *, as_json: bool) -> None:
+def show(load: Load, phrase: str, *, all_kept: bool, as_json: bool) -> None:
     """Where PHRASE leads, and how often it was followed. Case and separators do not matter."""
     from waypost.cli.link_operations import with_operations
 
+    if all_kept:
+        link_everything.print_everything(load(), phrase)
+        return
     link = with_operations(load(), lambda links: links.show(phrase))
     if as_json:
         print_json(link)

@@ -21,10 +21,12 @@ from waypost.adapters.link_rows import (
     like_folded,
     listed,
     nearer,
+    to_event,
     to_link,
 )
 from waypost.adapters.postgres.database import PostgresStore
 from waypost.adapters.queries import load_queries
+from waypost.scaling.events.event import Event
 from waypost.sharing.links.events import LINK_CREATED
 from waypost.sharing.links.history import read_back
 from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken
@@ -123,6 +125,9 @@ class PostgresLinkStore(PostgresStore):
             )
             for row in await self._database.fetch(SQL["history"], link_id, after, limit)
         ]
+
+    async def events(self, link_id: str) -> Sequence[Event]:
+        return [to_event(row, row["occurred_at"]) for row in await self._database.fetch(SQL["events"], link_id)]
 
     async def count_up(self, link_id: str, most: int) -> bool:
         return bool(await self._database.fetch(SQL["count_up"], link_id, most))

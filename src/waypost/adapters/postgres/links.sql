@@ -57,6 +57,9 @@ insert into outbox (id, name, subject, occurred_at, data) values ($1, $2, $3, $4
 select link_id, version, at, changed_by, before, after from link_edits
 where link_id = $1 and version > $2 order by version limit $3;
 
+-- events: of a link, that were not relayed yet
+select id::text as id, name, subject, occurred_at, data from outbox where subject = $1 order by position;
+
 -- page: newest first; the conditions below are put in, and each question mark becomes the next number
 select links.* from links where not deleted {conditions}
 order by links.created_at desc, links.id desc limit $?;

@@ -14,12 +14,16 @@ from waypost.adapters.postgres.errors import REFUSALS, why_refused
 from waypost.adapters.queries import load_queries
 from waypost.adapters.visit_rows import (
     COLUMN_OF,
+    COUNTED,
     COUNTED_AT_A_TIME,
     EVENTS_AT_A_TIME,
     LINKS_AT_A_TIME,
     buckets_of,
+    count_of,
+    counted_statement,
     event_of,
     row_of,
+    total_of,
     visit_of,
 )
 from waypost.sharing.visits.arrivals import arrive
@@ -38,7 +42,7 @@ from waypost.sharing.visits.spans import (
     to_us,
     windows,
 )
-from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, Step, VisitsRefused
+from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, KeptCount, Span, Step, VisitsRefused
 from waypost.sharing.visits.tally import VisitTally, read_agents, totals
 from waypost.sharing.visits.visit import Visit
 
@@ -98,6 +102,14 @@ class PostgresVisitStore(PostgresStore):
         while rows := await self._database.fetch(SQL["events"], link_id, *behind, end, EVENTS_AT_A_TIME):
             yield [visit_of(row, row["at"]) for row in rows]
             behind = rows[-1]["at"], rows[-1]["id"]
+
+    async def counts(self, link_id: str) -> AsyncIterator[Sequence[KeptCount]]:
+        yield [total_of(row) for row in await self._database.fetch(SQL["totals_of"], link_id)]
+        for table, first in COUNTED.items():
+            sql, behind = counted_statement(table, lambda number: f"${number}"), tuple(first.values())
+            while rows := await self._database.fetch(sql, link_id, *behind, EVENTS_AT_A_TIME):
+                yield [count_of(table, row) for row in rows]
+                behind = tuple(rows[-1][name] for name in first)
 
     async def forget(self, before: datetime, limit: int) -> int:
         async with self._database.transaction() as tx:

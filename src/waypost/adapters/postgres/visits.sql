@@ -166,6 +166,9 @@ having sum(visits) > 0
 order by sum(visits) desc, value
 limit $27;
 
+-- totals_of: a link, at all times
+select visits, visitors, bots from visit_totals where link_id = $1;
+
 -- events: of a link, oldest first
 select id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country from visits
 where link_id = $1 and (at, id) > ($2, $3) and at < $4

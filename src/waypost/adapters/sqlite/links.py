@@ -21,11 +21,13 @@ from waypost.adapters.link_rows import (
     like_folded,
     listed,
     nearer,
+    to_event,
     to_link,
 )
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteStore
 from waypost.kernel.clock import from_us, to_us
+from waypost.scaling.events.event import Event
 from waypost.sharing.links.history import read_back
 from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken
 from waypost.sharing.links.store import Edit, LinkPage, Position, Wanted
@@ -116,6 +118,10 @@ class SqliteLinkStore(SqliteStore):
             )
             for row in rows
         ]
+
+    async def events(self, link_id: str) -> Sequence[Event]:
+        rows = await self._database.read(lambda c: c.execute(SQL["events"], {"id": link_id}).fetchall())
+        return [to_event(row, from_us(row["occurred_at"])) for row in rows]
 
     async def count_up(self, link_id: str, most: int) -> bool:
         counted = {"id": link_id, "most": most}

@@ -32,6 +32,9 @@ insert into outbox (id, name, subject, occurred_at, data) values (:event_id, :na
 select link_id, version, at, changed_by, before, after from link_edits
 where link_id = :id and version > :after order by version limit :limit;
 
+-- events: of a link, that were not relayed yet
+select id, name, subject, occurred_at, data from outbox where subject = :id order by position;
+
 -- page: newest first; the conditions below are put in
 select links.* from links where deleted = 0 {conditions}
 order by links.created_at desc, links.id desc limit :limit;

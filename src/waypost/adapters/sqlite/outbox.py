@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from waypost.adapters.link_rows import to_event
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteStore, now_us, seconds
 from waypost.kernel.clock import from_us
@@ -15,12 +16,7 @@ SQL = load_queries(__package__, "outbox.sql")
 class SqliteOutbox(SqliteStore):
     async def waiting(self, limit: int) -> Sequence[Event]:
         rows = await self._database.read(lambda c: c.execute(SQL["waiting"], {"limit": limit}).fetchall())
-        return [
-            Event(
-                row["id"], row["name"], row["subject"], from_us(row["occurred_at"]), msgspec.Raw(row["data"].encode())
-            )
-            for row in rows
-        ]
+        return [to_event(row, from_us(row["occurred_at"])) for row in rows]
 
     async def count(self) -> int:
         return await self._database.read(lambda c: int(c.execute(SQL["count"]).fetchone()["events"]))

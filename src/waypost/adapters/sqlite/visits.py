@@ -13,12 +13,16 @@ from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteStore
 from waypost.adapters.visit_rows import (
     COLUMN_OF,
+    COUNTED,
     COUNTED_AT_A_TIME,
     EVENTS_AT_A_TIME,
     LINKS_AT_A_TIME,
     buckets_of,
+    count_of,
+    counted_statement,
     event_of,
     row_of,
+    total_of,
     visit_of,
 )
 from waypost.sharing.visits.arrivals import arrive
@@ -39,7 +43,7 @@ from waypost.sharing.visits.spans import (
     to_us,
     windows,
 )
-from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, Span, Step, VisitsRefused
+from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, KeptCount, Span, Step, VisitsRefused
 from waypost.sharing.visits.tally import TalliedVisit, VisitTally, read_agents, totals
 from waypost.sharing.visits.visit import Visit
 
@@ -103,6 +107,14 @@ class SqliteVisitStore(SqliteStore):
             yield [visit_of(row, from_us(row["at"])) for row in rows]
             asked |= {"at": rows[-1]["at"], "id": rows[-1]["id"]}
 
+    async def counts(self, link_id: str) -> AsyncIterator[Sequence[KeptCount]]:
+        yield [total_of(row) for row in await self._fetch("totals_of", {"link_id": link_id})]
+        for table, first in COUNTED.items():
+            sql, behind = counted_statement(table, lambda number: f"?{number}"), tuple(first.values())
+            while rows := await self._read(sql, _numbered(link_id, *behind, EVENTS_AT_A_TIME)):
+                yield [count_of(table, row) for row in rows]
+                behind = tuple(rows[-1][name] for name in first)
+
     async def forget(self, before: datetime, limit: int) -> int:
         def work(tx: sqlite3.Connection) -> int:
             tx.execute(SQL["remember"], {"before": to_us(before)})
@@ -134,7 +146,10 @@ class SqliteVisitStore(SqliteStore):
                 yield days
 
     async def _fetch(self, name: str, arguments: Any = ()) -> list[sqlite3.Row]:
-        return await self._database.read(lambda c: c.execute(SQL[name], arguments).fetchall())
+        return await self._read(SQL[name], arguments)
+
+    async def _read(self, sql: str, arguments: Any) -> list[sqlite3.Row]:
+        return await self._database.read(lambda c: c.execute(sql, arguments).fetchall())
 
 
 def _numbered(*arguments: object) -> dict[str, object]:

@@ -134,6 +134,9 @@ having sum(visits) > 0
 order by sum(visits) desc, value
 limit ?27;
 
+-- totals_of: a link, at all times
+select visits, visitors, bots from visit_totals where link_id = :link_id;
+
 -- events: of a link, oldest first
 select id, link_id, at, visitor, referrer_host, referrer_path, agent, language, country from visits
 where link_id = :link_id and (at, id) > (:at, :id) and at < :end

@@ -1,6 +1,6 @@
 """Making, showing, changing and listing links, for a person at this machine."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -10,10 +10,12 @@ from waypost.sharing.links import editing
 from waypost.sharing.links.author import Author
 from waypost.sharing.links.document import show_links
 from waypost.sharing.links.draft import Draft
+from waypost.sharing.links.everything import everything
 from waypost.sharing.links.link import Changes, Link, LinkDocument, UnknownLink
 from waypost.sharing.links.store import LinkStore, Position, Wanted
 from waypost.sharing.links.targets import TargetRules
 from waypost.sharing.phrases.matching import is_phrase, phrase_in
+from waypost.sharing.reports.store import ReportStore
 from waypost.sharing.visits.document import StatisticsDocument, show_statistics
 from waypost.sharing.visits.statistics import StatisticsQuestion, count_visits
 from waypost.sharing.visits.store import VisitStore
@@ -50,6 +52,12 @@ class LinkOperations:
         whole = StatisticsQuestion(created_at=link.created_at, now=utc_now(), **asked)
         return show_statistics(link.phrase, whole, await count_visits(self._visits, link.id, whole))
 
+    async def everything(self, phrase: str, reports: ReportStore) -> AsyncIterator[bytes]:
+        """Yields all that is kept about a link, also a deleted one, as JSON lines."""
+        link = await self._find(phrase, deleted_too=True)
+        async for lines in everything(link, self._base_url, self._links, self._visits, reports):
+            yield lines
+
     async def list(self, wanted: Wanted, limit: int) -> Sequence[LinkDocument]:
         found: list[LinkDocument] = []
         async with aclosing(self.pages(wanted)) as pages:
@@ -69,10 +77,10 @@ class LinkOperations:
                 return
             after = page.next
 
-    async def _find(self, phrase: str) -> Link:
+    async def _find(self, phrase: str, *, deleted_too: bool = False) -> Link:
         words = phrase_in(phrase)
         link = await self._links.find(words) if is_phrase(words) else None
-        if link is None or link.deleted:
+        if link is None or (link.deleted and not deleted_too):
             raise UnknownLink(f"no link has the phrase {words[:80]!r}", next_step="waypost link create https://…")
         return link
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import msgspec
 
+from waypost.scaling.events.event import Event
 from waypost.sharing.links.link import Link
 
 
@@ -104,6 +105,10 @@ class LinkStore(Protocol):
 
     async def history(self, link_id: str, after: int = 0, limit: int = 1000) -> Sequence[Edit]:
         """The edits of a link, oldest first: those that made versions later than `after`, at most `limit`."""
+        ...
+
+    async def events(self, link_id: str) -> Sequence[Event]:
+        """The events of a link that have not been relayed yet, oldest first."""
         ...
 
     async def count_up(self, link_id: str, most: int) -> bool:

@@ -37,6 +37,27 @@ class Bucket(msgspec.Struct, frozen=True):
     bots: int
 
 
+class KeptCount(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One number, or a few, that were counted of a link's visits; fields that say nothing here are left out.
+
+    `of` is `all` (its visits at all times), `day`, `hour`, `value` (visits with a value of a dimension, in a period of
+    so many `hours`), `visitor` (a hash, and the `seen` hours of that day), or `arrivals` (visitors of an hour who were
+    `last_here` in that one). `at` is when the period begins.
+    """
+
+    of: Literal["all", "day", "hour", "value", "visitor", "arrivals"]
+    at: datetime | None = None
+    hours: int = 0
+    visits: int = 0
+    visitors: int = 0
+    bots: int = 0
+    dimension: str = ""
+    value: str = ""
+    visitor: str = ""
+    seen: tuple[int, ...] = ()
+    last_here: datetime | None = None
+
+
 class VisitsRefused(TerminalError):
     """The store will never take a visit of this batch, for what is in it; nothing of the batch was kept."""
 
@@ -74,6 +95,10 @@ class VisitStore(Protocol):
 
     def events(self, link_id: str, span: Span) -> AsyncIterator[Sequence[Visit]]:
         """All visits of a link, oldest first, in batches; visits that come in meanwhile may or may not be included."""
+        ...
+
+    def counts(self, link_id: str) -> AsyncIterator[Sequence[KeptCount]]:
+        """All that was counted of a link's visits, in batches, as it is kept."""
         ...
 
     async def rebuild(self, on_progress: Callable[[int], None]) -> int:

@@ -8,7 +8,7 @@ from waypost.web.http.authentication import Asker
 from waypost.web.links.route_dependencies import LinkParts
 
 
-async def find_link(parts: LinkParts, asker: Asker, phrase: str, scope: Scope) -> Link:
+async def find_link(parts: LinkParts, asker: Asker, phrase: str, scope: Scope, *, deleted_too: bool = False) -> Link:
     """The link with this phrase, if the caller may use it as `scope` says.
 
     Raises LoopbackOnly or ScopeMissing for a caller who may use no link that way, and UnknownLink both for a link that
@@ -19,6 +19,6 @@ async def find_link(parts: LinkParts, asker: Asker, phrase: str, scope: Scope) -
     link = await parts.links.find(phrase) if is_phrase(phrase) else None
     rights = Rights(asker.caller, parts.edit_tokens, asker.edit_token)
     is_allowed = rights.may_edit if scope == "links:write" else rights.may_read
-    if link is None or link.deleted or not is_allowed(link):
+    if link is None or (link.deleted and not deleted_too) or not is_allowed(link):
         raise UnknownLink(f"no link of yours has the phrase {phrase[:80]!r}")
     return link

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from waypost.kernel.clock import utc_now
 from waypost.sharing.links.document import EditDocument, show_edit
+from waypost.sharing.links.everything import KeptLine, everything
 from waypost.sharing.links.link import Link
 from waypost.sharing.visits.document import StatisticsDocument, show_statistics
 from waypost.sharing.visits.statistics import StatisticsQuestion, count_visits
@@ -57,6 +58,7 @@ _COUNTED = Parameters(
         parameter_values.whole(1, _MOST_VALUES),
     ),
 )
+_NONE = Parameters()
 _SPAN = Parameters(time_parameters.FROM, time_parameters.TO)
 _MOST_EDITS, _DEFAULT_EDITS = 1000, 100
 _LAST_VERSION = 2**31 - 1
@@ -121,6 +123,15 @@ def visits_and_history_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
         first = await anext(lines, b"")
         return StreamingResponse(_after(first, lines), media_type=NDJSON, headers=_NO_STORE)
 
+    async def all_kept(request: Request, phrase: Phrase) -> Response:
+        """All that is kept about a link, also a deleted one: JSON lines. Administrators get reports of abuse too."""
+        asker = await guard(request)
+        _NONE.read(request.scope["query_string"])
+        link = await find_link(parts, asker, phrase, "links:read", deleted_too=True)
+        reports = parts.follow.reports if asker.caller.is_admin else None
+        lines = everything(link, parts.follow.base_url(request), parts.links, parts.visits, reports)
+        return StreamingResponse(_after(await anext(lines), lines), media_type=NDJSON, headers=_NO_STORE)
+
     async def history(request: Request, phrase: Phrase) -> Response:
         """Who changed a link, when, and what it was before and after."""
         asker = await guard(request)
@@ -145,6 +156,7 @@ def visits_and_history_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     add("stats", stats, _COUNTED, gives("Counted", StatisticsDocument), "span-too-long", "zone-refused")
     add("visits", visits, _SPAN, gives("One visit per line", VisitDocument, NDJSON))
     add("history", history, _EDITS, gives("Edits, oldest first", History))
+    add("everything", all_kept, _NONE, gives("One thing per line", KeptLine, NDJSON))
     return router
 
 

@@ -202,3 +202,20 @@ async def test_many_visits_are_streamed_without_a_gap(links: Service) -> None:
 @pytest.mark.parametrize("path", ["stats", "visits", "history"])
 async def test_of_a_link_that_is_not_there_nothing_is_told(links: Service, path: str) -> None:
     assert_problem(await links.get(f"/v1/links/badger/{path}"), 404, "unknown-link")
+
+
+async def test_everything_that_is_kept_comes_line_by_line_for_whoever_may_read_the_link(links: Service) -> None:
+    author, other, admin = await links.key(), await links.key(), await links.key("admin")
+    link = await links.make(phrase="summer-party", key=author)
+    await links.visit(link["id"], datetime(2026, 2, 21, 12, tzinfo=UTC), agent="curl/8.0.1")
+    await links.ask("POST", "/-/report", data={"phrase": "summer-party", "text": "bad"})
+    path = "/v1/links/summer-party/everything"
+    kinds = [line["kind"] for line in lines_of(await links.get(path, key=author))]
+    assert kinds[:4] == ["link", "edit", "event", "visit"]
+    assert set(kinds[4:]) == {"count"}
+    assert "report" in [line["kind"] for line in lines_of(await links.get(path, key=admin))]
+    assert_problem(await links.get(path, key=other), 404, "unknown-link")
+    assert_problem(await links.get(f"{path}?from=2026-01-01", key=author), 400, "bad-parameter")
+    await links.ask("DELETE", "/v1/links/summer-party", key=author)
+    deleted = lines_of(await links.get(path, key=author))
+    assert (deleted[0]["data"]["deleted"], [line["kind"] for line in deleted].count("edit")) == (True, 2)

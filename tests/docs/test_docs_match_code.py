@@ -191,7 +191,13 @@ def http_app(folder: Path) -> fastapi.FastAPI:
         settings=chosen,
     )
     links = LinkParts(
-        author=nothing, links=nothing, visits=nothing, vocabularies=nothing, edit_tokens=nothing, follow=follow
+        author=nothing,
+        links=nothing,
+        visits=nothing,
+        vocabularies=nothing,
+        edit_tokens=nothing,
+        eraser=nothing,
+        follow=follow,
     )
     places = Places(LiveGeneration(Shelf(folder)), 1)
     app = make_app(probes={}, guard=WriteGuard(LocalTrust.on("127.0.0.1")), places=places, links=links, status=status)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import httpx
 import msgspec
@@ -162,3 +163,40 @@ def test_a_host_is_blocked_while_servers_run(processes: Processes) -> None:
     assert "allowed again" in processes.run("block", "remove", "host", "bad.example").stdout
     while followed() != {302}:
         pass
+
+
+def test_erased_visits_are_in_no_file_any_more(processes: Processes) -> None:
+    processes.run("link", "create", TARGET, "--phrase", "summer-party")
+    url = processes.serve("links")
+
+    def files_with(marker: str) -> list[str]:
+        data = processes.folder / "waypost-data"
+        return [path.name for path in data.rglob("*") if path.is_file() and marker in _content(path)]
+
+    for number in range(3):
+        headers = {"User-Agent": f"xyzzy/{number}", "Referer": "https://xyzzy.example/xyzzy"}
+        assert httpx.get(f"{url}/summer-party", headers=headers).status_code == 302
+    while processes.json("link", "show", "summer-party")["visits"] < 3:
+        pass
+    assert files_with("xyzzy")
+    refused = processes.run("link", "erase", "summer-party")
+    assert (refused.returncode, "--yes" in refused.stderr) == (2, True)
+    erased = processes.json("link", "erase", "summer-party", "--yes")
+    assert (erased["visits"], erased["overwritten"], erased["spools_held"]) == (3, True, 1)
+    while files_with("xyzzy"):
+        pass
+    assert processes.json("link", "show", "summer-party")["visits"] == 0
+    kinds = [msgspec.json.decode(line)["kind"] for line in _everything(processes)]
+    assert kinds == ["link", "edit", "event", "count"]
+
+
+def _content(path: Path) -> str:
+    """Files of the spool come and go."""
+    try:
+        return path.read_bytes().decode("latin-1")
+    except FileNotFoundError:
+        return ""
+
+
+def _everything(processes: Processes) -> list[str]:
+    return processes.run("link", "show", "summer-party", "--everything").stdout.splitlines()

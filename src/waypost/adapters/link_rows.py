@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 
 from waypost.scaling.events.event import Event
-from waypost.sharing.links.events import link_changed
+from waypost.sharing.links.events import link_changed, link_erased
 from waypost.sharing.links.history import write_down
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import LinkPage, Position, Wanted
@@ -35,6 +35,10 @@ class Change(NamedTuple):
 
 def change(before: Link | None, after: Link) -> Change:
     return Change(write_down(before) if before else None, write_down(after), link_changed(before, after))
+
+
+def erasure(link: Link) -> Change:
+    return Change(None, write_down(link), link_erased(link))
 
 
 def columns_of(link: Link) -> dict[str, Any]:

@@ -19,6 +19,17 @@ EVENTS_AT_A_TIME, LINKS_AT_A_TIME = 1000, 500
 # Events counted again at a time; where a transaction would have more, it takes a day instead of a stretch of them.
 COUNTED_AT_A_TIME = 20_000
 
+# Rows that an erasure drops in one transaction, and the statements that drop all that was counted of a link.
+ERASED_AT_A_TIME = 5000
+ERASED_COUNTS = (
+    "erase_days",
+    "erase_hours",
+    "erase_values",
+    "erase_visitors",
+    "erase_arrivals",
+    "erase_totals",
+)
+
 # The tables of what was counted, with their keys beside the link, and a value before the first of each.
 _NEVER = -(2**31)
 COUNTED: Mapping[str, Mapping[str, int | str]] = {
@@ -45,6 +56,12 @@ def visit_of(row: Any, at: datetime) -> Visit:
 
 def event_of(row: Any, at: datetime) -> TalliedVisit:
     return TalliedVisit(visit_of(row, at), row["browser"], row["device"], row["system"], is_bot=bool(row["bot"]))
+
+
+def is_erased(event: TalliedVisit, erased: Mapping[str, datetime]) -> bool:
+    """Whether a visit is not later than the last erasure of its link; `erased` has those by link."""
+    until = erased.get(event.visit.link_id)
+    return until is not None and event.visit.at <= until
 
 
 def buckets_of(rows: Iterable[Any], step: Step) -> Sequence[Bucket]:

@@ -1,5 +1,6 @@
 """What making and showing links takes from the settings."""
 
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -8,11 +9,13 @@ from waypost.kernel.configuration import SettingError
 from waypost.settings import Settings
 from waypost.sharing.blocks.live import LiveBlocks
 from waypost.sharing.links.author import Author
+from waypost.sharing.links.erasing import Eraser
 from waypost.sharing.links.operations import LinkOperations
 from waypost.sharing.links.targets import TargetRules
 from waypost.sharing.phrases.drawing import Drawing
 from waypost.sharing.phrases.language import UnknownTheme
 from waypost.sharing.phrases.vocabulary import UnknownLanguage, Vocabularies
+from waypost.sharing.visits.spool_erasing import erase_from_spool
 
 # The fact that says where the store was last served.
 ADDRESS = "address"
@@ -53,6 +56,10 @@ def make_author(
     drawing = Drawing(stores.spaces, words, block=block, fill=settings.sharing.fill)
     blocks = blocks or LiveBlocks(stores.blocks, settings.sharing.blocked_hosts)
     return Author(stores.links, drawing, target_rules(settings), settings.sharing, blocks)
+
+
+def make_eraser(settings: Settings, stores: SharingStores) -> Eraser:
+    return Eraser(stores.links, stores.visits, stores.reports, partial(erase_from_spool, settings.spool))
 
 
 async def link_operations(settings: Settings, stores: SharingStores) -> LinkOperations:

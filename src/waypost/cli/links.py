@@ -4,7 +4,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli import link_disable, link_everything, link_files, link_list, link_rebuild, link_stats, link_write
+from waypost.cli import (
+    link_disable,
+    link_erase,
+    link_everything,
+    link_files,
+    link_list,
+    link_rebuild,
+    link_stats,
+    link_write,
+)
 from waypost.cli.frame import Group, Load, print_json, with_json
 
 if TYPE_CHECKING:
@@ -72,6 +81,7 @@ for verb in (
     link_disable.disable,
     link_disable.enable,
     link_disable.delete,
+    link_erase.erase,
     link_stats.stats,
     link_files.import_links,
     link_files.export_links,

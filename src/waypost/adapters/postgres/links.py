@@ -11,11 +11,13 @@ from waypost.adapters.link_rows import (
     AT_A_TIME,
     COLUMNS,
     EDITED,
+    Change,
     NothingKept,
     Obstacles,
     change,
     columns_of,
     columns_with,
+    erasure,
     is_impossible,
     like,
     like_folded,
@@ -30,7 +32,7 @@ from waypost.scaling.events.event import Event
 from waypost.sharing.links.events import LINK_CREATED
 from waypost.sharing.links.history import read_back
 from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken
-from waypost.sharing.links.store import Edit, LinkPage, Position, Wanted
+from waypost.sharing.links.store import Edit, ErasedHistory, LinkPage, Position, Wanted
 from waypost.sharing.phrases.matching import fold_phrase
 
 SQL = load_queries(__package__, "links.sql")
@@ -82,21 +84,17 @@ class PostgresLinkStore(PostgresStore):
 
     async def edit(self, link: Link, by: str) -> None:
         async with self._database.transaction() as tx:
-            rows = await tx.fetch(SQL["hold"], link.id)
-            if not rows or rows[0]["version"] != link.version - 1:
-                raise LinkChanged.of(link)
-            before = to_link(rows[0])
-            columns = columns_of(link)
-            await tx.execute(_EDIT, link.id, *(columns[name] for name in EDITED))
-            await tx.execute(SQL["drop_tags"], before.tags, link.created_at, link.id)
-            if not link.deleted:
-                await tx.execute(SQL["add_tags"], link.tags, link.created_at, link.id)
-            changed = change(before, link)
-            version = link.id, link.version, link.updated_at
-            await tx.execute(SQL["write_history"], *version, by, changed.before, changed.after)
-            event = changed.event
-            told = UUID(event.id), event.name, event.subject, event.occurred_at, bytes(event.data).decode()
-            await tx.execute(SQL["event"], *told)
+            before = await _replace(tx, link)
+            await _tell(tx, link, change(before, link), by)
+
+    async def erase(self, link: Link, by: str) -> ErasedHistory:
+        async with self._database.transaction() as tx:
+            await _replace(tx, link)
+            edits = await tx.execute(SQL["erase_history"], link.id, timeout=_PATIENCE)
+            events = await tx.execute(SQL["erase_events"], link.id, timeout=_PATIENCE)
+            await _tell(tx, link, erasure(link), by)
+        # What is deleted stays in the server's files until it is vacuumed, and in its log and its backups.
+        return ErasedHistory(_changed(edits), _changed(events), overwritten=False)
 
     async def page(self, wanted: Wanted, after: Position | None, limit: int) -> LinkPage:
         if is_impossible(wanted):
@@ -217,3 +215,30 @@ async def _obstacles(connection: Any, links: Sequence[Link]) -> Obstacles:
     rows = [columns_of(link) for link in links]
     columns = ([row[name] for row in rows] for name in ("id", "folded", "looks"))
     return Obstacles([to_link(row) for row in await connection.fetch(SQL["in_the_way"], *columns)])
+
+
+async def _replace(tx: Any, link: Link) -> Link:
+    """Writes the next version of a link and its tags; returns the one before. Raises LinkChanged."""
+    rows = await tx.fetch(SQL["hold"], link.id)
+    if not rows or rows[0]["version"] != link.version - 1:
+        raise LinkChanged.of(link)
+    before, columns = to_link(rows[0]), columns_of(link)
+    await tx.execute(_EDIT, link.id, *(columns[name] for name in EDITED))
+    await tx.execute(SQL["drop_tags"], before.tags, link.created_at, link.id)
+    if not link.deleted:
+        await tx.execute(SQL["add_tags"], link.tags, link.created_at, link.id)
+    return before
+
+
+async def _tell(tx: Any, link: Link, changed: Change, by: str) -> None:
+    """Writes down what became of a link: its history and its event."""
+    version = link.id, link.version, link.updated_at
+    await tx.execute(SQL["write_history"], *version, by, changed.before, changed.after)
+    event = changed.event
+    told = UUID(event.id), event.name, event.subject, event.occurred_at, bytes(event.data).decode()
+    await tx.execute(SQL["event"], *told)
+
+
+def _changed(status: str) -> int:
+    """How many rows a statement has changed, from what the server says, such as `DELETE 3`."""
+    return int(status.rpartition(" ")[2])

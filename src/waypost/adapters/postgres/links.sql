@@ -57,6 +57,12 @@ insert into outbox (id, name, subject, occurred_at, data) values ($1, $2, $3, $4
 select link_id, version, at, changed_by, before, after from link_edits
 where link_id = $1 and version > $2 order by version limit $3;
 
+-- erase_history: of a link
+delete from link_edits where link_id = $1;
+
+-- erase_events: of a link, that were not relayed yet
+delete from outbox where subject = $1;
+
 -- events: of a link, that were not relayed yet
 select id::text as id, name, subject, occurred_at, data from outbox where subject = $1 order by position;
 

@@ -16,12 +16,14 @@ from waypost.adapters.visit_rows import (
     COLUMN_OF,
     COUNTED,
     COUNTED_AT_A_TIME,
+    ERASED_COUNTS,
     EVENTS_AT_A_TIME,
     LINKS_AT_A_TIME,
     buckets_of,
     count_of,
     counted_statement,
     event_of,
+    is_erased,
     row_of,
     total_of,
     visit_of,
@@ -42,7 +44,7 @@ from waypost.sharing.visits.spans import (
     to_us,
     windows,
 )
-from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, KeptCount, Span, Step, VisitsRefused
+from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, ErasedVisits, KeptCount, Span, Step, VisitsRefused
 from waypost.sharing.visits.tally import VisitTally, read_agents, totals
 from waypost.sharing.visits.visit import Visit
 
@@ -59,11 +61,13 @@ class PostgresVisitStore(PostgresStore):
         events = await asyncio.to_thread(read_agents, visits)
         if not events:
             return 0
-        columns = _storable(list(map(row_of, events)))
         try:
             async with self._database.transaction() as tx:
-                await _hold(tx, {event.visit.link_id for event in events})
-                added = set(await tx.fetchval(SQL["add"], *columns))
+                erased = await _hold(tx, {event.visit.link_id for event in events})
+                events = [event for event in events if not is_erased(event, erased)]
+                if not events:
+                    return 0
+                added = set(await tx.fetchval(SQL["add"], *_storable(list(map(row_of, events)))))
                 tally = await asyncio.to_thread(VisitTally, [event for event in events if event.visit.id in added])
                 await _count(tx, tally)
         except REFUSALS as error:
@@ -116,6 +120,24 @@ class PostgresVisitStore(PostgresStore):
             await tx.fetch(SQL["remember"], to_us(before))
             return int(await tx.fetchval(SQL["forget"], before, limit, timeout=_PATIENCE))
 
+    async def erase(self, link_id: str, until: datetime) -> ErasedVisits:
+        async with self._database.transaction() as tx:
+            await _hold(tx, [link_id], timeout=_PATIENCE)
+            await tx.execute(SQL["begin_erasing"], link_id, until)
+        deleted = await self._database.run(
+            lambda connection: connection.execute(SQL["erase_events"], link_id, until, timeout=_PATIENCE)
+        )
+        async with self._database.transaction() as tx:
+            await _hold(tx, [link_id], timeout=_PATIENCE)
+            for name in ERASED_COUNTS:
+                await tx.execute(SQL[name], link_id, timeout=_PATIENCE)
+            # Visits that came after the erasure had begun.
+            left = await tx.cursor(SQL["all_of"], [link_id], _START, _END)
+            while rows := await left.fetch(COUNTED_AT_A_TIME, timeout=_PATIENCE):
+                await _count(tx, VisitTally(event_of(row, row["at"]) for row in rows), timeout=_PATIENCE)
+        # What is deleted stays in the server's files until it is vacuumed, and in its log and its backups.
+        return ErasedVisits(int(deleted.rpartition(" ")[2]), overwritten=False)
+
     async def rebuild(self, on_progress: Callable[[int], None]) -> int:
         counted, after = 0, ""
         while rows := await self._database.fetch(SQL["links"], after, LINKS_AT_A_TIME):
@@ -150,10 +172,12 @@ class PostgresVisitStore(PostgresStore):
             return counted
 
 
-async def _hold(tx: Any, links: Iterable[str], timeout: float | None = None) -> None:
+async def _hold(tx: Any, links: Iterable[str], timeout: float | None = None) -> Mapping[str, datetime]:
+    """Holds links until the end of the transaction; returns until when visits were erased, of those that had some."""
     chosen = list(links)
     await tx.execute(SQL["begin"], chosen, timeout=timeout)
-    await tx.execute(SQL["hold"], chosen, timeout=timeout)
+    rows = await tx.fetch(SQL["hold"], chosen, timeout=timeout)
+    return {row["link_id"]: row["erased_until"] for row in rows if row["erased_until"] is not None}
 
 
 async def _count(tx: Any, tally: VisitTally, timeout: float | None = None) -> None:

@@ -4,7 +4,7 @@ order by link_id
 on conflict do nothing;
 
 -- hold: a process that counts visits of these links waits for others that do; all in the same order, so no deadlock
-select from visit_totals where link_id = any($1::text[]) order by link_id for no key update;
+select link_id, erased_until from visit_totals where link_id = any($1::text[]) order by link_id for no key update;
 
 -- add: keep each visit once, however often it is shipped; returns which were new
 with added as (
@@ -263,3 +263,27 @@ where link_id = any($1::text[]) and at >= $2 and at < $3;
 select count(*) from (
   select from visits where link_id = any($1::text[]) and at >= $2 and at < $3 limit $4
 ) as found;
+
+-- begin_erasing: from here on, visits up to then are not counted
+update visit_totals set erased_until = greatest(erased_until, $2) where link_id = $1;
+
+-- erase_events: up to then
+delete from visits where link_id = $1 and at <= $2;
+
+-- erase_days: all of a link
+delete from visit_days where link_id = $1;
+
+-- erase_hours: all of a link
+delete from visit_hours where link_id = $1;
+
+-- erase_values: all of a link
+delete from visit_values where link_id = $1;
+
+-- erase_visitors: all of a link
+delete from visit_visitors where link_id = $1;
+
+-- erase_arrivals: all of a link
+delete from visit_arrivals where link_id = $1;
+
+-- erase_totals: the row stays, and says until when
+update visit_totals set visits = 0, visitors = 0, bots = 0 where link_id = $1;

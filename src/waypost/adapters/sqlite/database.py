@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Self, TypeVar
 
+from waypost.adapters.errors import StoreBusy
 from waypost.adapters.sqlite.errors import StoreNotWritable, primary_code, translate
 from waypost.adapters.sqlite.migrations import migrate
 from waypost.kernel.clock import from_us
@@ -18,6 +19,7 @@ Result = TypeVar("Result")
 Work = Callable[[sqlite3.Connection], Result]
 
 _BUSY_SECONDS = 10.0
+_SCRUB_AGAIN_SECONDS = 0.05
 
 
 class SqliteDatabase:
@@ -74,6 +76,21 @@ class SqliteDatabase:
     async def run(self, work: Work[Result]) -> Result:
         """Runs `work` on the writing connection, but without a transaction around it."""
         return await self._writer.run(work)
+
+    async def scrub(self) -> bool:
+        """Lets go of the write-ahead log, which holds what was deleted; false while others keep reading from it.
+
+        In the database itself nothing is left of it: see `secure_delete`.
+        """
+        give_up_at = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                busy = await self.run(lambda c: bool(c.execute("pragma wal_checkpoint(truncate)").fetchone()[0]))
+            except StoreBusy:
+                busy = True
+            if not busy or time.monotonic() >= give_up_at:
+                return not busy
+            await asyncio.sleep(_SCRUB_AGAIN_SECONDS)
 
     def close(self) -> None:
         self._writer.close()
@@ -133,6 +150,9 @@ class _Lane:
                 connection.execute("pragma synchronous = full")
                 connection.execute("pragma foreign_keys = on")
                 connection.execute("pragma temp_store = memory")
+                # What is deleted is overwritten by zeros, also where pages were split and moved: an owner who erases
+                # a link's visits can rely on it.
+                connection.execute("pragma secure_delete = on")
                 # SQLite's own function knows only the letters a to z.
                 connection.create_function("lowered", 1, str.lower, deterministic=True)
             except BaseException:

@@ -11,11 +11,13 @@ from waypost.adapters.link_rows import (
     AT_A_TIME,
     COLUMNS,
     EDITED,
+    Change,
     NothingKept,
     Obstacles,
     change,
     columns_of,
     columns_with,
+    erasure,
     is_impossible,
     like,
     like_folded,
@@ -30,7 +32,7 @@ from waypost.kernel.clock import from_us, to_us
 from waypost.scaling.events.event import Event
 from waypost.sharing.links.history import read_back
 from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken
-from waypost.sharing.links.store import Edit, LinkPage, Position, Wanted
+from waypost.sharing.links.store import Edit, ErasedHistory, LinkPage, Position, Wanted
 from waypost.sharing.phrases.matching import fold_phrase
 
 SQL = load_queries(__package__, "links.sql")
@@ -54,7 +56,8 @@ class SqliteLinkStore(SqliteStore):
             obstacles = [_add(tx, link) for link in links]
             if atomic and any(obstacles):
                 raise NothingKept(obstacles)
-            _tell(tx, [(None, link) for link, obstacle in zip(links, obstacles, strict=True) if not obstacle], by)
+            added = [link for link, obstacle in zip(links, obstacles, strict=True) if not obstacle]
+            _tell(tx, [(link, change(None, link)) for link in added], by)
             return obstacles
 
         try:
@@ -78,15 +81,23 @@ class SqliteLinkStore(SqliteStore):
 
     async def edit(self, link: Link, by: str) -> None:
         def work(tx: sqlite3.Connection) -> None:
-            row = tx.execute(SQL["get"], {"id": link.id}).fetchone()
-            if row is None or row["version"] != link.version - 1:
-                raise LinkChanged.of(link)
-            before = _to_link(row)
-            tx.execute(_EDIT, _columns(link))
+            before = _replace(tx, link)
             tx.executemany(SQL["drop_tag"], _tag_rows(before))
-            _tell(tx, [(before, link)], by)
+            _tell(tx, [(link, change(before, link))], by)
 
         await self._database.write(work)
+
+    async def erase(self, link: Link, by: str) -> ErasedHistory:
+        def work(tx: sqlite3.Connection) -> tuple[int, int]:
+            before = _replace(tx, link)
+            edits = tx.execute(SQL["erase_history"], {"id": link.id}).rowcount
+            events = tx.execute(SQL["erase_events"], {"id": link.id}).rowcount
+            tx.executemany(SQL["drop_tag"], _tag_rows(before))
+            _tell(tx, [(link, erasure(link))], by)
+            return edits, events
+
+        edits, events = await self._database.write(work)
+        return ErasedHistory(edits, events, await self._database.scrub())
 
     async def page(self, wanted: Wanted, after: Position | None, limit: int) -> LinkPage:
         if is_impossible(wanted):
@@ -176,16 +187,24 @@ def _add(tx: sqlite3.Connection, link: Link) -> Link | None:
     return Obstacles([_to_link(row) for row in tx.execute(SQL["in_the_way"], columns)]).of(link)
 
 
-def _tell(tx: sqlite3.Connection, changes: Sequence[tuple[Link | None, Link]], by: str) -> None:
+def _replace(tx: sqlite3.Connection, link: Link) -> Link:
+    """Writes the next version of a link; returns the one before. Raises LinkChanged."""
+    row = tx.execute(SQL["get"], {"id": link.id}).fetchone()
+    if row is None or row["version"] != link.version - 1:
+        raise LinkChanged.of(link)
+    tx.execute(_EDIT, _columns(link))
+    return _to_link(row)
+
+
+def _tell(tx: sqlite3.Connection, changes: Sequence[tuple[Link, Change]], by: str) -> None:
     """Writes down what became of links: their history, their events, and the tags by which they are listed."""
-    rows = [_change_row(before, after, by) for before, after in changes]
+    rows = [_change_row(after, changed, by) for after, changed in changes]
     tx.executemany(SQL["write_history"], rows)
     tx.executemany(SQL["event"], rows)
-    tx.executemany(SQL["add_tag"], [row for _, link in changes if not link.deleted for row in _tag_rows(link)])
+    tx.executemany(SQL["add_tag"], [row for link, _ in changes if not link.deleted for row in _tag_rows(link)])
 
 
-def _change_row(before: Link | None, after: Link, by: str) -> dict[str, Any]:
-    changed = change(before, after)
+def _change_row(after: Link, changed: Change, by: str) -> dict[str, Any]:
     return {
         "id": after.id,
         "version": after.version,

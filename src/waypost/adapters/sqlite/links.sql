@@ -32,6 +32,12 @@ insert into outbox (id, name, subject, occurred_at, data) values (:event_id, :na
 select link_id, version, at, changed_by, before, after from link_edits
 where link_id = :id and version > :after order by version limit :limit;
 
+-- erase_history: of a link
+delete from link_edits where link_id = :id;
+
+-- erase_events: of a link, that were not relayed yet
+delete from outbox where subject = :id;
+
 -- events: of a link, that were not relayed yet
 select id, name, subject, occurred_at, data from outbox where subject = :id order by position;
 

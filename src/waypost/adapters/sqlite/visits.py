@@ -15,12 +15,15 @@ from waypost.adapters.visit_rows import (
     COLUMN_OF,
     COUNTED,
     COUNTED_AT_A_TIME,
+    ERASED_AT_A_TIME,
+    ERASED_COUNTS,
     EVENTS_AT_A_TIME,
     LINKS_AT_A_TIME,
     buckets_of,
     count_of,
     counted_statement,
     event_of,
+    is_erased,
     row_of,
     total_of,
     visit_of,
@@ -43,7 +46,7 @@ from waypost.sharing.visits.spans import (
     to_us,
     windows,
 )
-from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, KeptCount, Span, Step, VisitsRefused
+from waypost.sharing.visits.store import DIMENSIONS, Bucket, Counted, ErasedVisits, KeptCount, Span, Step, VisitsRefused
 from waypost.sharing.visits.tally import TalliedVisit, VisitTally, read_agents, totals
 from waypost.sharing.visits.visit import Visit
 
@@ -58,7 +61,8 @@ class SqliteVisitStore(SqliteStore):
         def work(tx: sqlite3.Connection) -> int:
             ids = _json([event.visit.id for event in events])
             known = {row["id"] for row in tx.execute(SQL["known"], {"ids": ids})}
-            new = [event for event in events if event.visit.id not in known]
+            erased = _erased(tx, events)
+            new = [event for event in events if event.visit.id not in known and not is_erased(event, erased)]
             tx.executemany(SQL["add"], map(_row, new))
             _count(tx, VisitTally(new))
             return len(new)
@@ -125,6 +129,22 @@ class SqliteVisitStore(SqliteStore):
 
         return await self._database.write(work)
 
+    async def erase(self, link_id: str, until: datetime) -> ErasedVisits:
+        asked = {"link_id": link_id, "until": to_us(until), "hour": to_us(until) // HOUR, "limit": ERASED_AT_A_TIME}
+        await self._database.write(lambda tx: tx.execute(SQL["begin_erasing"], asked).rowcount)
+        visits = await self._repeat("erase_some", asked)
+        for name in ("erase_some_values", "erase_some_visitors"):
+            await self._repeat(name, asked)
+        await self._database.write(partial(_count_what_is_left, asked=asked))
+        return ErasedVisits(visits, await self._database.scrub())
+
+    async def _repeat(self, name: str, asked: Mapping[str, Any]) -> int:
+        """In small bites, so that others who write need not wait long."""
+        erased = 0
+        while some := await self._database.write(lambda tx: tx.execute(SQL[name], asked).rowcount):
+            erased += some
+        return erased
+
     async def rebuild(self, on_progress: Callable[[int], None]) -> int:
         counted, after = 0, ""
         while rows := await self._fetch("links", {"after": after, "limit": LINKS_AT_A_TIME}):
@@ -168,6 +188,21 @@ def _count_again(tx: sqlite3.Connection, links: Sequence[str], days: Range) -> i
         _count(tx, VisitTally(event_of(row, from_us(row["at"])) for row in rows))
         counted += len(rows)
     return counted
+
+
+def _erased(tx: sqlite3.Connection, events: Sequence[TalliedVisit]) -> Mapping[str, datetime]:
+    links = _json(list({event.visit.link_id for event in events}))
+    rows = tx.execute(SQL["erased"], {"links": links})
+    return {row["link_id"]: from_us(row["erased_until"]) for row in rows}
+
+
+def _count_what_is_left(tx: sqlite3.Connection, asked: Mapping[str, Any]) -> None:
+    """Drops all counts of a link; visits that came after the erasure had begun are counted again."""
+    for name in ERASED_COUNTS:
+        tx.execute(SQL[name], asked)
+    left = tx.execute(SQL["all_of"], {"links": _json([asked["link_id"]])} | _moments((FIRST_DAY, LAST_DAY)))
+    while rows := left.fetchmany(COUNTED_AT_A_TIME):
+        _count(tx, VisitTally(event_of(row, from_us(row["at"])) for row in rows))
 
 
 def _clear(tx: sqlite3.Connection, links: str, days: Range) -> None:

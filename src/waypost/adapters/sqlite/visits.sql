@@ -230,3 +230,46 @@ select count(*) from (
   where link_id in (select value from json_each(:links)) and at >= :start and at < :end
   limit :limit
 );
+
+-- erased: until when visits of some links were erased
+select link_id, erased_until from visit_totals
+where link_id in (select value from json_each(:links)) and erased_until is not null;
+
+-- begin_erasing: from here on, visits up to then are not counted
+insert into visit_totals (link_id, erased_until) values (:link_id, :until)
+on conflict do update set erased_until = max(coalesce(erased_until, excluded.erased_until), excluded.erased_until);
+
+-- erase_some: events up to then
+delete from visits where id in (
+  select id from visits where link_id = :link_id and at <= :until order by at limit :limit
+);
+
+-- erase_some_values: of periods that have ended before then, to which nothing is added any more
+delete from visit_values where (link_id, dimension, hours, period, value) in (
+  select link_id, dimension, hours, period, value from visit_values
+  where link_id = :link_id and hours * (period + 1) <= :hour
+  limit :limit
+);
+
+-- erase_some_visitors: of days that have ended before then
+delete from visit_visitors where (link_id, day, visitor) in (
+  select link_id, day, visitor from visit_visitors where link_id = :link_id and 24 * (day + 1) <= :hour limit :limit
+);
+
+-- erase_days: all of a link
+delete from visit_days where link_id = :link_id;
+
+-- erase_hours: all of a link
+delete from visit_hours where link_id = :link_id;
+
+-- erase_values: all of a link
+delete from visit_values where link_id = :link_id;
+
+-- erase_visitors: all of a link
+delete from visit_visitors where link_id = :link_id;
+
+-- erase_arrivals: all of a link
+delete from visit_arrivals where link_id = :link_id;
+
+-- erase_totals: the row stays, and says until when
+update visit_totals set visits = 0, visitors = 0, bots = 0 where link_id = :link_id;

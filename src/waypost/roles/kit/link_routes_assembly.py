@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from waypost.bootstrap.sharing import make_author, read_vocabularies
+from waypost.bootstrap.sharing import make_author, make_eraser, read_vocabularies
 from waypost.bootstrap.stores import SharingStores
 from waypost.bootstrap.visits import open_countries
 from waypost.kernel.tasks import background
@@ -63,5 +63,6 @@ async def link_parts(settings: Settings, stores: SharingStores) -> AsyncIterator
             visits=stores.visits,
             vocabularies=vocabularies,
             edit_tokens=await open_edit_tokens(stores.facts),
+            eraser=make_eraser(settings, stores),
             follow=follow,
         )

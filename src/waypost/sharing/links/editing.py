@@ -54,7 +54,7 @@ async def edit(
         is_news = changed != now or (insists and not await is_held(links, now))
         return changed if is_news else None
 
-    return await _change(links, link, change, by, tries)
+    return await change_link(links, link, change, lambda changed, _: links.edit(changed, by), tries=tries)
 
 
 async def delete(links: LinkStore, link: Link, by: str, *, tries: int = _TRIES) -> Link:
@@ -63,7 +63,7 @@ async def delete(links: LinkStore, link: Link, by: str, *, tries: int = _TRIES) 
     async def change(now: Link) -> Link:
         return msgspec.structs.replace(now, deleted=True)
 
-    return await _change(links, link, change, by, tries)
+    return await change_link(links, link, change, lambda changed, _: links.edit(changed, by), tries=tries)
 
 
 def _checked(rules: TargetRules, link: Link, changes: Changes) -> dict[str, Any]:
@@ -76,20 +76,29 @@ def _checked(rules: TargetRules, link: Link, changes: Changes) -> dict[str, Any]
     return wanted | check_terms(news, utc_now())
 
 
-async def _change(
-    links: LinkStore, link: Link, change: Callable[[Link], Awaitable[Link | None]], by: str, tries: int
+async def change_link(
+    links: LinkStore,
+    link: Link,
+    change: Callable[[Link], Awaitable[Link | None]],
+    keep: Callable[[Link, Link], Awaitable[None]],
+    *,
+    tries: int = _TRIES,
+    deleted_too: bool = False,
 ) -> Link:
-    """Applies `change`, again on the newer link when others were quicker; if it returns None, nothing is changed."""
+    """Applies `change`, again on the newer link when others were quicker; if it returns None, nothing is changed.
+
+    `keep` writes the changed link, which was the second one before.
+    """
     now: Link | None = link
     for attempt in range(1, tries + 1):
-        if now is None or now.deleted:
+        if now is None or (now.deleted and not deleted_too):
             raise UnknownLink(f"no link has the phrase {link.phrase!r} any more")
         changed = await change(now)
         if changed is None:
             return now
         changed = msgspec.structs.replace(changed, version=now.version + 1, updated_at=max(utc_now(), now.updated_at))
         try:
-            await links.edit(changed, by)
+            await keep(changed, now)
         except LinkChanged:
             await asyncio.sleep(full_jitter(attempt, base=_BASE_SECONDS, cap=_CAP_SECONDS, rng=_rng))
             now = await links.get(link.id)

@@ -11,6 +11,7 @@ LINK_CREATED = "link.created.v1"
 LINK_EDITED = "link.edited.v1"
 LINK_DISABLED = "link.disabled.v1"
 LINK_DELETED = "link.deleted.v1"
+LINK_ERASED = "link.erased.v1"
 
 
 class LinkNow(msgspec.Struct, frozen=True):
@@ -25,8 +26,17 @@ class LinkNow(msgspec.Struct, frozen=True):
 
 
 def link_changed(before: Link | None, after: Link) -> Event:
-    data = LinkNow(after.id, after.phrase, after.version, after.target, after.disabled, after.expires_at)
-    return new_event(_name(before, after), after.id, after.updated_at, data)
+    return _event(_name(before, after), after)
+
+
+def link_erased(link: Link) -> Event:
+    """Whoever keeps visits or earlier states of the link should drop them too."""
+    return _event(LINK_ERASED, link)
+
+
+def _event(name: str, link: Link) -> Event:
+    data = LinkNow(link.id, link.phrase, link.version, link.target, link.disabled, link.expires_at)
+    return new_event(name, link.id, link.updated_at, data)
 
 
 def _name(before: Link | None, after: Link) -> str:

@@ -10,6 +10,7 @@ from waypost.sharing.links import editing
 from waypost.sharing.links.author import Author
 from waypost.sharing.links.document import show_links
 from waypost.sharing.links.draft import Draft
+from waypost.sharing.links.erasing import ErasedLink, Eraser
 from waypost.sharing.links.everything import everything
 from waypost.sharing.links.link import Changes, Link, LinkDocument, UnknownLink
 from waypost.sharing.links.store import LinkStore, Position, Wanted
@@ -45,6 +46,10 @@ class LinkOperations:
     async def delete(self, phrase: str) -> LinkDocument:
         link = await self._find(phrase)
         return await self._show(await editing.delete(self._links, link, LOCAL.name))
+
+    async def erase(self, eraser: Eraser, phrase: str) -> ErasedLink:
+        """Erases what happened to a link, also a deleted one."""
+        return await eraser.erase(await self._find(phrase, deleted_too=True), is_admin=True)
 
     async def statistics(self, phrase: str, **asked: Any) -> StatisticsDocument:
         """`asked` is what `StatisticsQuestion` takes, except what comes from the link and the clock."""

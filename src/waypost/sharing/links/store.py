@@ -24,6 +24,14 @@ class Edit(msgspec.Struct, frozen=True):
     after: Link
 
 
+class ErasedHistory(msgspec.Struct, frozen=True):
+    """`overwritten`: no file of the store holds it any more."""
+
+    edits: int
+    events: int
+    overwritten: bool
+
+
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """Which links to list; None means all.
 
@@ -90,6 +98,13 @@ class LinkStore(Protocol):
 
         The event says what happened: `link.deleted.v1`, `link.disabled.v1` when this edit disables it, else
         `link.edited.v1`.
+        """
+        ...
+
+    async def erase(self, link: Link, by: str) -> ErasedHistory:
+        """Keep a changed link, as `edit` does, and drop all its edits and all its events that were not relayed yet.
+
+        Its history then begins with this version, which `by` made, and one event tells of it: `link.erased.v1`.
         """
         ...
 

@@ -82,11 +82,14 @@ class Shipper:
     async def ship(self) -> None:
         self._news.clear()
         self._spool.count()
-        if monotonic() >= self._next_look_around:
+        looks_around = monotonic() >= self._next_look_around
+        if looks_around:
             await self._ship_abandoned()
             self._next_look_around = monotonic() + _LOOK_AROUND_SECONDS
         await self._drain(self._spool.own)
-        if self._spool.own.size > _SEGMENT_BYTES and not self._spool.own.backlog:
+        # Also a short one: what was shipped should not lie around for days, and some of it may have been erased since.
+        own, enough = self._spool.own, 0 if looks_around else _SEGMENT_BYTES
+        if own.size > enough and not own.backlog:
             self._spool.renew()
 
     async def close(self) -> None:

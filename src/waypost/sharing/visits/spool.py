@@ -183,7 +183,7 @@ class Spool:
         done.remove()
 
     def abandoned(self) -> Iterator[Segment]:
-        for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
+        for path in segments_in(self._folder):
             with suppress(FileNotFoundError):
                 if segment := Segment.adopt(path):
                     yield segment
@@ -198,6 +198,11 @@ class Spool:
         if monotonic() >= self._complain_at:
             self._complain_at = monotonic() + _COMPLAIN_SECONDS
             log.error("a visit is lost, and maybe more", message=str(error))
+
+
+def segments_in(folder: Path) -> list[Path]:
+    """The files of all segments, oldest first."""
+    return sorted(folder.glob(f"*{_SUFFIX}"))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -58,6 +58,13 @@ class KeptCount(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     last_here: datetime | None = None
 
 
+class ErasedVisits(msgspec.Struct, frozen=True):
+    """`overwritten`: no file of the store holds them any more."""
+
+    visits: int
+    overwritten: bool
+
+
 class VisitsRefused(TerminalError):
     """The store will never take a visit of this batch, for what is in it; nothing of the batch was kept."""
 
@@ -69,6 +76,8 @@ class VisitStore(Protocol):
 
     async def append(self, visits: Sequence[Visit]) -> int:
         """Keep visits and count them; those already kept change nothing. Returns how many were new.
+
+        Visits of a link that are not later than its last erasure are left out, however late they come.
 
         Raises VisitsRefused, and keeps none, when one of them has something in it that the store cannot hold.
         """
@@ -111,4 +120,11 @@ class VisitStore(Protocol):
 
     async def forget(self, before: datetime, limit: int) -> int:
         """Drop at most `limit` events older than `before`, never their counts; returns how many."""
+        ...
+
+    async def erase(self, link_id: str, until: datetime) -> ErasedVisits:
+        """Drop all visits of a link up to a moment, and all that was counted of them, for good.
+
+        Appending goes on beside it. Done again after it broke off, it ends what it began.
+        """
         ...

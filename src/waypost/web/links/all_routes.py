@@ -5,6 +5,7 @@ from fastapi import APIRouter
 from waypost.web.http.authentication import WriteGuard
 from waypost.web.links.block_routes import block_routes
 from waypost.web.links.bulk_creating import bulk_routes
+from waypost.web.links.erasing import erasing_routes
 from waypost.web.links.listing import listing_routes
 from waypost.web.links.phrase_catalogue import catalogue_routes
 from waypost.web.links.report_answering import report_answering_routes
@@ -20,6 +21,7 @@ def all_link_routes(parts: LinkParts, guard: WriteGuard) -> list[APIRouter]:
         bulk_routes(parts, guard),
         link_routes(parts, guard),
         visits_and_history_routes(parts, guard),
+        erasing_routes(parts, guard),
         catalogue_routes(parts),
         report_answering_routes(parts, guard),
         block_routes(parts, guard),

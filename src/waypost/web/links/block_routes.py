@@ -10,6 +10,7 @@ from waypost.sharing.blocks.block import Block, BlockKind
 from waypost.web.http.authentication import Asker, WriteGuard
 from waypost.web.http.parameters import Parameters
 from waypost.web.http.routing import readable
+from waypost.web.links.link_access import admit_admin
 from waypost.web.links.openapi import SECURITY, gives, refuses
 from waypost.web.links.route_dependencies import LinkParts
 
@@ -31,8 +32,7 @@ def block_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     blocks = parts.follow.blocks
 
     async def admin(request: Request) -> Asker:
-        asker = await guard(request)
-        asker.needs("admin")
+        asker = await admit_admin(guard, request)
         _NO_PARAMETERS.read(request.scope["query_string"])
         return asker
 

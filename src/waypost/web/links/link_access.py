@@ -1,11 +1,20 @@
-"""Who may use a link: other callers do not even learn that it exists."""
+"""Who may use a link: other callers do not even learn that it exists. And what is for administrators alone."""
+
+from fastapi import Request
 
 from waypost.access.keys import Scope
 from waypost.sharing.links.link import Link, UnknownLink
 from waypost.sharing.links.rights import Rights
 from waypost.sharing.phrases.matching import is_phrase
-from waypost.web.http.authentication import Asker
+from waypost.web.http.authentication import Asker, WriteGuard
 from waypost.web.links.route_dependencies import LinkParts
+
+
+async def admit_admin(guard: WriteGuard, request: Request) -> Asker:
+    """Raises LoopbackOnly or ScopeMissing unless the caller is an administrator."""
+    asker = await guard(request)
+    asker.needs("admin")
+    return asker
 
 
 async def find_link(parts: LinkParts, asker: Asker, phrase: str, scope: Scope, *, deleted_too: bool = False) -> Link:

@@ -11,9 +11,10 @@ from waypost.sharing.reports.operations import close_report, show_report
 from waypost.sharing.reports.report import AbuseReport, ReportClosing
 from waypost.sharing.reports.store import WantedReports
 from waypost.web.http import parameter_values
-from waypost.web.http.authentication import JSON, Asker, WriteGuard, check_content_type
+from waypost.web.http.authentication import JSON, WriteGuard, check_content_type
 from waypost.web.http.parameters import Parameter, Parameters
 from waypost.web.http.routing import readable
+from waypost.web.links.link_access import admit_admin
 from waypost.web.links.openapi import SECURITY, gives, refuses, takes
 from waypost.web.links.request_bodies import read_closing
 from waypost.web.links.route_dependencies import LinkParts
@@ -64,14 +65,9 @@ def report_answering_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
     router = APIRouter(tags=["reports"])
     reports = parts.follow.reports
 
-    async def admin(request: Request) -> Asker:
-        asker = await guard(request)
-        asker.needs("admin")
-        return asker
-
     async def list_reports(request: Request) -> Response:
         """Reports of abuse, oldest first."""
-        await admin(request)
+        await admit_admin(guard, request)
         values = _TAKEN.read(request.scope["query_string"])
         status, limit = values.get("status", "open"), values.get("limit", _DEFAULT)
         wanted = WantedReports(status=None if status == "all" else status)
@@ -81,13 +77,13 @@ def report_answering_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
 
     async def show(request: Request, report: ReportId) -> Response:
         """A report, with the link that it is about."""
-        await admin(request)
+        await admit_admin(guard, request)
         _NO_PARAMETERS.read(request.scope["query_string"])
         return _answer(await show_report(reports, report))
 
     async def close(request: Request, report: ReportId) -> Response:
         """Close a report, because nothing is wrong; or disable its link, which closes all reports of that link."""
-        asker = await admin(request)
+        asker = await admit_admin(guard, request)
         _NO_PARAMETERS.read(request.scope["query_string"])
         check_content_type(request, JSON)
         wanted = read_closing(await request.body())

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from waypost.sharing.links.author import Author
+from waypost.sharing.links.erasing import Eraser
 from waypost.sharing.links.rights import EditTokens
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.phrases.vocabulary import Vocabularies
@@ -20,6 +21,7 @@ class LinkParts:
     visits: VisitStore
     vocabularies: Vocabularies
     edit_tokens: EditTokens
+    eraser: Eraser
     follow: FollowParts
 
     @property

@@ -377,6 +377,21 @@ def test_a_tag_invalidates_all_that_has_it_and_what_is_unknown_too() -> None:
     with_cache(work)
 
 
+def test_values_are_invalidated_by_what_they_are_while_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_LOOKED_AT_AT_ONCE", 1)
+
+    async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:
+        for key in ("apple", "avocado", "almond", "banana"):
+            await cache.get(key)
+        looking = asyncio.create_task(cache.invalidate_where(lambda value: value in {"red", "yellow"}))
+        await asyncio.sleep(0)
+        assert [cache.hit(key, 0) for key in ("apple", "avocado", "banana")] == [None, "green", "yellow"]
+        await looking
+        assert [cache.hit(key, 0) for key in ("apple", "avocado", "banana")] == [None, "green", None]
+
+    with_cache(work)
+
+
 @pytest.mark.parametrize("by", ["key", "tag"])
 def test_a_read_that_began_before_an_invalidation_is_thrown_away(by: str) -> None:
     async def work(cache: MemoryCache[str, str], shelf: Shelf) -> None:

@@ -380,3 +380,24 @@ def test_visits_that_the_store_refuses_are_found_and_set_aside_and_the_others_co
         assert {each.reason for each in kept} <= {"no such visits here"}
 
     using(work)
+
+
+def test_what_was_shipped_is_let_go_of_when_it_looks_around(using: Using, folder: Path) -> None:
+    """A quiet server would otherwise keep visits in its spool for days, also those that their owner has erased."""
+
+    async def work(store: Watched) -> None:
+        shipper = shipper_in(folder, store)
+        shipper.record(visit(0))
+        await shipper.ship()
+        assert [path.stat().st_size for path in files(folder)] == [0]
+        shipper.record(visit(1))
+        # Not yet: a new file for each visit would be too many.
+        await shipper.ship()
+        assert [path.stat().st_size > 0 for path in files(folder)] == [True]
+        shipper._next_look_around = 0.0
+        await shipper.ship()
+        assert [path.stat().st_size for path in files(folder)] == [0]
+        await shipper.close()
+        assert await store.count(LINK) == 2
+
+    using(work)

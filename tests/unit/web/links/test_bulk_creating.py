@@ -15,7 +15,7 @@ from support.asking import assert_problem
 from support.link_service import NDJSON, TARGET, Service, lines_of, link_service
 from waypost.kernel.errors import StoreTrouble
 from waypost.kernel.tasks import end
-from waypost.sharing.links import many, passwords
+from waypost.sharing.links import author, passwords
 from waypost.sharing.links.link import Link
 from waypost.sharing.phrases.matching import PhraseRefused, check_custom
 from waypost.web.links import bulk_creating
@@ -175,7 +175,7 @@ async def test_others_get_their_turn_among_many_lines(
 
         return count
 
-    for room, name in ((bulk_creating, "read_new_link"), (many, "prepare"), (bulk_creating, "show_link")):
+    for room, name in ((bulk_creating, "read_new_link"), (author, "prepare"), (bulk_creating, "show_link")):
         monkeypatch.setattr(room, name, counted(getattr(room, name)))
     beating = asyncio.create_task(beat())
     assert len(lines_of(await links.send_lines(*[wish()] * 500, query=query))) == 500

@@ -357,7 +357,9 @@ create table visit_totals (
   link_id text collate "C" primary key,
   visits bigint not null default 0,
   visitors bigint not null default 0,
-  bots bigint not null default 0
+  bots bigint not null default 0,
+  -- Visits up to then were erased, and are not counted however late they come.
+  erased_until timestamptz
 )
 -- Room on each page lets a row change where it is, and leaves the index alone.
 with (fillfactor = 70);

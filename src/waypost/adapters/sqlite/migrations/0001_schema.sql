@@ -322,7 +322,9 @@ create table visit_totals (
   link_id text primary key,
   visits integer not null default 0,
   visitors integer not null default 0,
-  bots integer not null default 0
+  bots integer not null default 0,
+  -- Visits up to then were erased, and are not counted however late they come.
+  erased_until integer
 ) strict, without rowid;
 
 create table visit_days (

@@ -12,6 +12,7 @@ import pytest
 from support.snapshots import shelve, stations
 from support.web_server import places_app, served
 from waypost.web.http import connection
+from waypost.web.http.open_connections import ConnectionLimits
 
 MEGABYTE = 2**20
 
@@ -81,11 +82,8 @@ def test_a_head_that_comes_in_drips_is_not_waited_for_either(server: str) -> Non
 
 
 @pytest.mark.parametrize("target", ["/v1/places/sim:1", "/livez"])
-def test_a_connection_that_is_used_again_and_then_not_is_closed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, target: str
-) -> None:
-    monkeypatch.setattr("waypost.roles.kit.http_server._KEEP_ALIVE_SECONDS", 1)
-    with served(places_app(folder)) as url, connect(url) as sock:
+def test_a_connection_that_is_used_again_and_then_not_is_closed(folder: Path, target: str) -> None:
+    with served(places_app(folder), ConnectionLimits(keep_alive=0.5)) as url, connect(url) as sock:
         for _ in range(2):
             sock.sendall(request(target))
             assert sock.recv(65536).startswith(b"HTTP/1.1 200")

@@ -12,6 +12,7 @@ from waypost.bootstrap.sharing import ADDRESS
 from waypost.bootstrap.stores import open_sharing_stores
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import background
+from waypost.roles.kit.file_limit import room_for_connections
 from waypost.roles.kit.health_port import store_probe
 from waypost.roles.kit.http_server import OnUp, address, answer, listen
 from waypost.roles.kit.link_routes_assembly import follow_parts, link_parts
@@ -20,6 +21,7 @@ from waypost.settings import Settings
 from waypost.web.app import Places, make_app
 from waypost.web.http.authentication import WriteGuard
 from waypost.web.http.health import softened
+from waypost.web.http.open_connections import ConnectionLimits
 
 if TYPE_CHECKING:
     from waypost.web.follow.route_dependencies import FollowParts
@@ -67,4 +69,5 @@ async def serve_role(
         # Everything so far stays, and garbage collections should not go through it while redirects wait.
         gc.collect()
         gc.freeze()
-        await answer(app, sock, stop, on_up)
+        limits = ConnectionLimits.of(settings.web, room_for_connections(settings.web.connections))
+        await answer(app, sock, stop, on_up, limits)

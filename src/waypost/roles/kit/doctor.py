@@ -53,7 +53,7 @@ def _begin(settings: Settings) -> Iterator[Check]:
     yield Check("SQLite", machine.check_sqlite)
     yield Check("system", machine.check_system)
     yield Check("time zones", machine.check_time_zones)
-    yield Check("open files", machine.check_open_files)
+    yield Check("open files", partial(machine.check_open_files, settings))
     yield Check("data folder", partial(machine.check_folder, folder))
     yield Check("free disk space", partial(machine.check_free_space, "free disk space", folder))
     if settings.serving.snapshots:

@@ -5,7 +5,7 @@ import httptools
 from waypost.web.http.encoded_headers import Header
 
 _END = b"\r\n\r\n"
-# Not for a hot path: a body, a protocol to change to, a connection to close.
+# Not for a hot path: a body, or a protocol to change to.
 _UNUSUAL = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
 _MOST_BLOCK = 2048
 
@@ -13,10 +13,15 @@ _MOST_BLOCK = 2048
 class _Collected:
     def __init__(self) -> None:
         self.headers: list[Header] = []
-        self.is_complete = False
+        self.keeps_open = self.is_complete = False
+        self.parser = httptools.HttpRequestParser(self)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        # There are several headers that ask for a close; what counts is how uvicorn would read them.
+        self.keeps_open = self.parser.should_keep_alive()
 
     def on_message_complete(self) -> None:
         self.is_complete = True
@@ -31,11 +36,8 @@ def parse_block(block: bytes) -> list[Header] | None:
         return None
     collected = _Collected()
     try:
-        httptools.HttpRequestParser(collected).feed_data(b"GET / HTTP/1.1" + block)
+        collected.parser.feed_data(b"GET / HTTP/1.1" + block)
     except (httptools.HttpParserError, httptools.HttpParserUpgrade):
         return None
-    headers = collected.headers
-    usual = all(
-        name not in _UNUSUAL and (name != b"connection" or value.lower() == b"keep-alive") for name, value in headers
-    )
-    return headers if usual and collected.is_complete else None
+    usual = all(name not in _UNUSUAL for name, _ in collected.headers)
+    return collected.headers if usual and collected.keeps_open and collected.is_complete else None

@@ -9,12 +9,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from support.memory import MEGABYTE, anonymous_memory
 from support.snapshots import shelve, stations
 from support.web_server import places_app, served
-from waypost.web.http import connection
+from waypost.web.http import patience
 from waypost.web.http.open_connections import ConnectionLimits
-
-MEGABYTE = 2**20
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """One that has little patience."""
-    monkeypatch.setattr(connection, "_HEAD_SECONDS", 0.5)
-    monkeypatch.setattr(connection, "_READ_SECONDS", 0.5)
+    monkeypatch.setattr(patience, "_HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(patience, "_READ_SECONDS", 0.5)
     with served(places_app(folder, most=20_000)) as url:
         yield url
 
@@ -132,14 +131,8 @@ def test_clients_that_do_not_read_hold_no_answers(folder: Path) -> None:
     assert grown < 200 * MEGABYTE
 
 
-def anonymous_memory() -> int:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("RssAnon"))
-    return int(kilobytes) * 1024
-
-
 def test_a_slow_reader_gets_all_of_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_READ_SECONDS", 5.0)
+    monkeypatch.setattr(patience, "_READ_SECONDS", 5.0)
     with served(places_app(folder, most=20_000)) as url:
         whole = httpx.get(f"{url}/v1/places?limit=20000", headers={"Accept-Encoding": "identity"}).content
         with connect(url, room=4096) as sock:

@@ -1,9 +1,10 @@
 """One connection: uvicorn's own, with a deadline for its client in every state, and hot paths in front."""
 
 import asyncio
-from typing import Any, Literal
+from typing import Any
 
 import httptools
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from waypost.telemetry.logs import get_logger
@@ -11,23 +12,29 @@ from waypost.telemetry.metrics import HOT_PATH_DEFECTS
 from waypost.telemetry.rated_log import RatedLog
 from waypost.web.follow.hot_path import RedirectPath
 from waypost.web.http.health import PROBE_PATHS
-from waypost.web.http.open_connections import SECONDS_BETWEEN_LOOKS, OpenConnections, Reason, Waiting, count_closed
+from waypost.web.http.open_connections import OpenConnections, Reason, Waiting, count_closed
+from waypost.web.http.patience import Awaits, Patience, State
 from waypost.web.http.refusals import MOST_HEAD, OVERLOADED, Refused, note_refused, refuse
 from waypost.web.places.hot_path import HotPath
 
 rated = RatedLog(get_logger("web"))
 
-# From the first byte of a request to the end of its headers; also how long a new connection may take to begin, and
-# how long the rest of a body may take that was answered without it.
-_HEAD_SECONDS = 10.0
-# How long a client may read nothing while we have something for it.
-_READ_SECONDS = 30.0
-
-_OVERDUE: dict[str, Reason] = {"first": "silent", "head": "slow-head", "rest": "slow-body", "request": "idle"}
+# What is parsed at a time, so that no more requests than fit into it wait behind the one that is being answered.
+_PIECE = 4096
 
 
 class HeadTooLarge(ValueError):
     """Stops the parser."""
+
+
+class PausedReading(FlowControl):
+    """Nothing more is read while something that was read waits to be parsed, whoever else would like to go on."""
+
+    is_held = False
+
+    def resume_reading(self) -> None:
+        if not self.is_held:
+            super().resume_reading()
 
 
 class Connection(HttpToolsProtocol):
@@ -49,19 +56,18 @@ class Connection(HttpToolsProtocol):
         self.peer, self.round = "", 0
         # The request that is being answered; None when all that were read have their answers.
         self._running: RequestResponseCycle | None = None
-        # What the parser waits for: a first request, another one, the rest of its head, the rest of its body.
-        self._awaits: Literal["first", "request", "head", "rest"] = "first"
-        # Grows with each request, so that `look` can tell whether something happened.
+        self._awaits: Awaits = "first"
         self._requests = 0
-        self._seen: tuple[int, str, bool] = (0, self._awaits, False)
+        self._patience = Patience(self.loop.time())
         # Bytes that the parser was given since it last reported something other than a header.
         self._kept = 0
+        # What was read and is parsed later.
+        self._later = b""
         self._wants_upgrade = False
-        self._unread = 0
-        self._since = self._unread_since = self.loop.time()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
         super().connection_made(transport)
+        self.flow: PausedReading = PausedReading(transport)
         self.peer = self.client[0] if self.client else ""
         self._others.add(self)
 
@@ -81,10 +87,7 @@ class Connection(HttpToolsProtocol):
             or self.transport.is_closing()
             or not self._answer_now(data)
         ):
-            self._kept += len(data)
             self._parse(data)
-            if self._kept > MOST_HEAD and self._awaits in {"head", "rest"}:
-                self._refuse((431, "headers-too-large"))
 
     def _answer_now(self, data: bytes) -> bool:
         default = self.server_state.default_headers
@@ -108,19 +111,31 @@ class Connection(HttpToolsProtocol):
         return True
 
     def _parse(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            try:
-                self.parser.feed_data(rest)
-            except httptools.HttpParserUpgrade as upgrade:
-                rest = rest[upgrade.args[0] :]
-                self._begin_without_upgrade()
-            except httptools.HttpParserError as error:
-                is_large = isinstance(error.__context__, HeadTooLarge)
-                self._refuse((431, "headers-too-large") if is_large else (400, "not-http"))
-                return
-            else:
-                return
+        """Parses until a request has to wait for the answer to another one; the rest is parsed when that has left."""
+        rest = memoryview(self._later + data)
+        while rest and not self.pipeline and not self.transport.is_closing():
+            rest = rest[self._parse_piece(rest[:_PIECE]) :]
+        self._later = bytes(rest)
+        self.flow.is_held = bool(rest)
+        if rest:
+            self.flow.pause_reading()
+
+    def _parse_piece(self, piece: memoryview) -> int:
+        """Returns how many bytes of it were parsed."""
+        parsed = len(piece)
+        self._kept += parsed
+        try:
+            self.parser.feed_data(piece)
+        except httptools.HttpParserUpgrade as upgrade:
+            parsed = upgrade.args[0]
+            self._begin_without_upgrade()
+        except httptools.HttpParserError as error:
+            is_large = isinstance(error.__context__, HeadTooLarge)
+            self._refuse((431, "headers-too-large") if is_large else (400, "not-http"))
+        else:
+            if self._kept > MOST_HEAD and self._awaits in {"head", "rest"}:
+                self._refuse((431, "headers-too-large"))
+        return parsed
 
     def _begin_without_upgrade(self) -> None:
         """A client that asks for another protocol is answered in this one.
@@ -165,6 +180,8 @@ class Connection(HttpToolsProtocol):
         super().on_response_complete()
         # Of uvicorn's timer there is nothing left after the next byte, whatever that is; `look` needs no timer.
         self._unset_keepalive_if_required()
+        if self._later:
+            self._parse(b"")
         self._forget_request()
 
     def _forget_request(self) -> None:
@@ -193,35 +210,19 @@ class Connection(HttpToolsProtocol):
         return self._running is not None and not self.cycle.response_complete
 
     def waits_since(self, now: float) -> Waiting | None:
-        waits_for_rest = not self.is_answering or self._awaits == "rest"
-        if not self._unread and not waits_for_rest:
-            return None
-        since = self._unread_since if self._unread else self._since
-        # What happened since the last look cannot be told apart: it happened now.
-        is_recent = self._seen != self._state() or now - since < SECONDS_BETWEEN_LOOKS
-        return self._requests > 0, now if is_recent else since, self._requests
+        since = self._patience.waits_since(now, self._state())
+        return None if since is None else (self._requests > 0, since, self._requests)
 
     def look(self, now: float) -> None:
-        """Called every `SECONDS_BETWEEN_LOOKS`: closes the connection if it has waited for its client for too long."""
-        seen = self._state()
+        """Closes the connection if its client has been waited for for too long."""
         unread = self.transport.get_write_buffer_size()
-        if unread or seen != self._seen:
-            self._seen, self._since = seen, now
-        if not unread or unread != self._unread:
-            self._unread, self._unread_since = unread, now
-        # Routes have deadlines of their own for bodies that they wait for.
-        if not self.is_answering and now - self._since > self._patience():
-            self.give_up(_OVERDUE[self._awaits])
-        elif unread and now - self._unread_since > _READ_SECONDS:
-            self.give_up("unread")
+        if reason := self._patience.look(now, self._state(), unread, self._others.limits.keep_alive):
+            self.give_up(reason)
 
     def give_up(self, reason: Reason) -> None:
         count_closed(reason)
         # Closing would wait for what the client does not read.
         self.transport.abort()
 
-    def _patience(self) -> float:
-        return self._others.limits.keep_alive if self._awaits == "request" else _HEAD_SECONDS
-
-    def _state(self) -> tuple[int, str, bool]:
+    def _state(self) -> State:
         return self._requests, self._awaits, self.is_answering

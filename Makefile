@@ -125,6 +125,11 @@ bench-links: ## measure links followed and made beside nginx and other shortener
 	@tools/install-bench
 	@PYTHONPATH=tests $(BIN)/python -m bench.links $(if $(BENCH_FULL),--full) $(ARGS)
 
+.PHONY: bench-connections
+bench-connections: ## measure idle connections, and redirects and probes among ten thousand of them (ARGS="--connections 15000")
+	@tools/install-python requirements-dev.lock
+	@PYTHONPATH=tests $(BIN)/python -m bench.connections $(ARGS)
+
 .PHONY: screenshots
 screenshots: ## draw the README's picture again from the running product
 	@tools/install-system chromium

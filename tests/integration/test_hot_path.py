@@ -9,14 +9,17 @@ from urllib.parse import quote
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from support.processes import eventually
 from support.raw_client import Client
 from support.snapshots import shelve, stations
 from support.web_server import places_app, served
 from waypost.places.place import place_id
-from waypost.telemetry.metrics import HTTP_REQUESTS
-from waypost.web.http.connection import Connection
+from waypost.telemetry.logs import get_logger
+from waypost.telemetry.metrics import HOT_PATH_DEFECTS, HTTP_REQUESTS
+from waypost.telemetry.rated_log import RatedLog
+from waypost.web.http import connection
 from waypost.web.places.hot_path import HotPath
 
 PLACES = stations(1200)
@@ -243,6 +246,9 @@ def test_more_kinds_of_headers_than_are_remembered_are_answered_all_the_same(pai
         b"GET /v1/places#x HTTP/1.1\r\nHost: a\r\n\r\n",
         b"GET /v1/places/sim:1 HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
         b"GET /v1/places/sim:1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET /v1/places/sim:1 HTTP/1.1\r\nHost: a\r\nProxy-Connection: close\r\n\r\n",
+        b"GET /v1/places/sim:1 HTTP/1.1\r\nHost: a\r\nProxy-Connection: keep-alive\r\n\r\n",
+        b"GET /v1/places/sim:1 HTTP/1.1\r\nHost: a\r\nConnection: TE, close\r\n\r\n",
         b"GET /v1/places/sim:1 HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
         b"\r\nGET /v1/places/sim:1 HTTP/1.1\r\nHost: a\r\n\r\n",
     ],
@@ -260,14 +266,20 @@ def test_unusual_requests_are_answered_as_without_the_hot_path(
 def test_a_defect_in_it_is_logged_and_the_request_is_answered_all_the_same(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    noted: list[Exception] = []
     defect = ValueError("nobody foresaw this")
 
     def fail(*_given: object) -> None:
         raise defect
 
-    monkeypatch.setattr(Connection.defects, "note", noted.append)
+    def counted() -> float:
+        return float(HOT_PATH_DEFECTS._value.get())
+
+    monkeypatch.setattr(connection, "rated", RatedLog(get_logger("web")))
     monkeypatch.setattr(pair.front, "answer", fail)
-    head, _body = pair.compare(f"/v1/places/{OLD[0]}")
-    assert head.startswith(b"HTTP/1.1 200 ")
-    assert noted == [defect]
+    before = counted()
+    with capture_logs() as logs:
+        for _ in range(3):
+            head, _body = pair.compare(f"/v1/places/{OLD[0]}")
+            assert head.startswith(b"HTTP/1.1 200 ")
+    assert counted() == before + 3
+    assert [line["exc_info"] for line in logs] == [defect]

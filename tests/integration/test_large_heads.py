@@ -12,8 +12,8 @@ from support.raw_client import Client
 from support.web_server import served
 from waypost.web.app import make_app
 from waypost.web.http.authentication import WriteGuard
-from waypost.web.http.connection import MOST_HEAD
 from waypost.web.http.local_trust import LocalTrust
+from waypost.web.http.refusals import MOST_HEAD
 
 MEGABYTE = 2**20
 # What stands in a head beside the one header that a test is about.

@@ -317,6 +317,7 @@ def test_a_request_may_arrive_byte_by_byte(pair: Pair) -> None:
         b"GET /gently-golden-otter HTTP/1.1 HTTP/1.1\r\nHost: a\r\n\r\n",
         b"GET /gently-golden-otter HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
         b"GET /gently-golden-otter HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET /gently-golden-otter HTTP/1.1\r\nHost: a\r\nProxy-Connection: close\r\n\r\n",
         b"GET /gently-golden-otter HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
         b"GET /gently-golden-otter HTTP/1.1\r\nHost: a\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n",
         b"get /gently-golden-otter HTTP/1.1\r\nHost: a\r\n\r\n",

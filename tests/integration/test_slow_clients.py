@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from support.memory import MEGABYTE, anonymous_memory
 from support.snapshots import shelve, stations
 from support.web_server import places_app, served
-from waypost.web.http import connection
-
-MEGABYTE = 2**20
+from waypost.web.http import patience
+from waypost.web.http.open_connections import ConnectionLimits
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """One that has little patience."""
-    monkeypatch.setattr(connection, "_HEAD_SECONDS", 0.5)
-    monkeypatch.setattr(connection, "_READ_SECONDS", 0.5)
+    monkeypatch.setattr(patience, "_HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(patience, "_READ_SECONDS", 0.5)
     with served(places_app(folder, most=20_000)) as url:
         yield url
 
@@ -81,11 +81,8 @@ def test_a_head_that_comes_in_drips_is_not_waited_for_either(server: str) -> Non
 
 
 @pytest.mark.parametrize("target", ["/v1/places/sim:1", "/livez"])
-def test_a_connection_that_is_used_again_and_then_not_is_closed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, target: str
-) -> None:
-    monkeypatch.setattr("waypost.roles.kit.http_server._KEEP_ALIVE_SECONDS", 1)
-    with served(places_app(folder)) as url, connect(url) as sock:
+def test_a_connection_that_is_used_again_and_then_not_is_closed(folder: Path, target: str) -> None:
+    with served(places_app(folder), ConnectionLimits(keep_alive=0.5)) as url, connect(url) as sock:
         for _ in range(2):
             sock.sendall(request(target))
             assert sock.recv(65536).startswith(b"HTTP/1.1 200")
@@ -134,14 +131,8 @@ def test_clients_that_do_not_read_hold_no_answers(folder: Path) -> None:
     assert grown < 200 * MEGABYTE
 
 
-def anonymous_memory() -> int:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    kilobytes = next(line.split()[1] for line in status.splitlines() if line.startswith("RssAnon"))
-    return int(kilobytes) * 1024
-
-
 def test_a_slow_reader_gets_all_of_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_READ_SECONDS", 5.0)
+    monkeypatch.setattr(patience, "_READ_SECONDS", 5.0)
     with served(places_app(folder, most=20_000)) as url:
         whole = httpx.get(f"{url}/v1/places?limit=20000", headers={"Accept-Encoding": "identity"}).content
         with connect(url, room=4096) as sock:

@@ -15,6 +15,7 @@ from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.web.app import App, Places, make_app
 from waypost.web.http.authentication import WriteGuard
 from waypost.web.http.local_trust import LocalTrust
+from waypost.web.http.open_connections import ConnectionLimits
 
 _PATIENCE = 30.0
 
@@ -28,10 +29,10 @@ def places_app(folder: Path, *, most: int = 10_000, public_url: str = "", cors: 
 
 
 @contextmanager
-def served(app: ASGIApp) -> Iterator[str]:
+def served(app: ASGIApp, limits: ConnectionLimits | None = None) -> Iterator[str]:
     """The address at which the app answers."""
     with listen("127.0.0.1", 0, moves_on=False) as sock:
-        server = HttpServer(app)
+        server = HttpServer(app, limits)
         thread = threading.Thread(target=_run, args=(server, sock))
         thread.start()
         try:

@@ -13,6 +13,7 @@ from waypost.bootstrap.sharing import ADDRESS
 from waypost.bootstrap.stores import open_sharing_stores
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import background
+from waypost.roles.kit.file_limit import room_for_connections
 from waypost.roles.kit.health_port import store_probe
 from waypost.roles.kit.http_server import OnUp, address, answer, listen
 from waypost.roles.kit.link_routes_assembly import follow_parts, link_parts
@@ -22,6 +23,7 @@ from waypost.web.app import Places, make_app
 from waypost.web.http.authentication import WriteGuard
 from waypost.web.http.health import softened
 from waypost.web.http.local_trust import LocalTrust
+from waypost.web.http.open_connections import ConnectionLimits
 
 if TYPE_CHECKING:
     from waypost.access.store import KeyStore
@@ -74,4 +76,5 @@ async def serve_role(
         # Everything so far stays, and garbage collections should not go through it while redirects wait.
         gc.collect()
         gc.freeze()
-        await answer(app, sock, stop, on_up)
+        limits = ConnectionLimits.of(settings.web, room_for_connections(settings.web.connections))
+        await answer(app, sock, stop, on_up, limits)

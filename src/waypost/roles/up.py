@@ -23,6 +23,7 @@ from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
 from waypost.kernel.ids import new_id
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import background
+from waypost.roles.kit.file_limit import room_for_connections
 from waypost.roles.kit.folder_lock import alone_in
 from waypost.roles.kit.health_port import store_probe
 from waypost.roles.kit.http_server import OnUp, address, answer, listen
@@ -40,6 +41,7 @@ from waypost.telemetry.logs import get_logger
 from waypost.web.app import make_app
 from waypost.web.http.authentication import WriteGuard
 from waypost.web.http.local_trust import LocalTrust
+from waypost.web.http.open_connections import ConnectionLimits
 
 log = get_logger("up")
 
@@ -125,7 +127,8 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         await stack.enter_async_context(background(bringing.bring(scope)))
         await stack.enter_async_context(background(watcher.keep_looking()))
         await stack.enter_async_context(background(retention(settings, stores).keep_forgetting()))
-        await answer(app, sock, stop, on_up)
+        limits = ConnectionLimits.of(settings.web, room_for_connections(settings.web.connections))
+        await answer(app, sock, stop, on_up, limits)
 
 
 class Bringing:

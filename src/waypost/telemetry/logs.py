@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from waypost.kernel.configuration import redact_url, setting
+from waypost.telemetry.rated_log import LibraryLineRate
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
@@ -69,6 +70,7 @@ def configure_logs(level: str) -> None:
             foreign_pre_chain=shared,
         )
     )
+    handler.addFilter(LibraryLineRate())
     # Libraries use the standard logger; only their warnings and errors are of interest.
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
 

@@ -28,6 +28,11 @@ HTTP_SECONDS = ManyHistogram(
     ["route"],
     buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5),
 )
+HTTP_CONNECTIONS = Gauge("waypost_http_connections", "Open connections of clients.")
+HTTP_CONNECTIONS_CLOSED = Counter(
+    "waypost_http_connections_closed", "Connections that were closed on clients, by why.", ["reason"]
+)
+HTTP_REFUSED = Counter("waypost_http_refused", "Requests refused before any route saw them, by why.", ["reason"])
 HOT_PATH_DEFECTS = Counter(
     "waypost_hot_path_defects", "Requests that a defect sent the long way, instead of being answered in front of it."
 )

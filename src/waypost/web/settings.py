@@ -114,6 +114,24 @@ class WebSettings:
     places_open: bool = setting(
         "places.open", "on", "off: places are for this machine and for callers with a key alone", parse_switch
     )
+    connections: int = setting(
+        "listen.connections",
+        "16000",
+        "most open connections; for a new one, that which has waited for its client the longest is closed",
+        parse_count(10, 1_000_000),
+    )
+    connections_per_client: int = setting(
+        "listen.connections_per_client",
+        "4000",
+        "most open connections of one client, which is an address, or 2^64 of IPv6; listen.proxies may have more",
+        parse_count(10, 1_000_000),
+    )
+    keep_alive: float = setting(
+        "listen.keep_alive",
+        "75s",
+        "how long a connection stays open without a request; a balancer in front should close its own sooner",
+        parse_duration,
+    )
     cors: tuple[str, ...] = setting(
         "cors", "", "origins whose web pages may read places, such as https://map.example.org; * for all", parse_origins
     )

@@ -52,7 +52,7 @@ def _begin(settings: Settings) -> Iterator[Check]:
     yield Check("SQLite", checks.check_sqlite)
     yield Check("system", checks.check_system)
     yield Check("time zones", checks.check_time_zones)
-    yield Check("open files", checks.check_open_files)
+    yield Check("open files", partial(checks.check_open_files, settings))
     yield Check("data folder", partial(checks.check_folder, folder))
     yield Check("free disk space", partial(checks.check_free_space, "free disk space", folder))
     if settings.serving.snapshots:

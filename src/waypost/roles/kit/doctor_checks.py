@@ -20,14 +20,15 @@ from waypost.access.configured_keys import ConfiguredKeys
 from waypost.bootstrap.inspecting import ClockDifference, StoreState, inspect_store
 from waypost.kernel.configuration import redact_url
 from waypost.kernel.errors import StoreTrouble, WaypostError
+from waypost.roles.kit.file_limit import OTHER_FILES
 from waypost.roles.kit.http_server import listen
 from waypost.settings import Settings, StorageSettings
 
 _PYTHON = (3, 11)
 _SQLITE = (3, 37, 0)
 _FREE_BYTES = 500 * 1024 * 1024
-# A server has up to a thousand connections, beside its own files; many behind a balancer come with more.
-_FEWEST_FILES, _ENOUGH_FILES = 1024, 4096
+# What a process needs without any crowd of clients.
+_FEWEST_FILES = 1024
 _SOME_ZONE = "Europe/Berlin"
 # What we compare with the store's clock (what a day or an hour is, when a link ends) bears no more.
 _MOST_SECONDS = 5.0
@@ -95,17 +96,18 @@ def check_time_zones() -> Finding:
     return Finding(name="time zones", ok=True, found="there")
 
 
-def check_open_files() -> Finding:
-    return judge_open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+def check_open_files(settings: Settings) -> Finding:
+    # The hard limit: what serves raises the other one by itself.
+    return judge_open_files(resource.getrlimit(resource.RLIMIT_NOFILE)[1], settings.web.connections + OTHER_FILES)
 
 
-def judge_open_files(most: int) -> Finding:
+def judge_open_files(most: int, wanted: int) -> Finding:
     is_unlimited = most == resource.RLIM_INFINITY
     return Finding(
         name="open files",
-        ok=is_unlimited or most >= _ENOUGH_FILES,
+        ok=is_unlimited or most >= wanted,
         found="unlimited" if is_unlimited else f"{most} at once",
-        advice=f"ulimit -n {_ENOUGH_FILES} (with systemd: LimitNOFILE={_ENOUGH_FILES})",
+        advice=f"ulimit -n {wanted} (with systemd: LimitNOFILE={wanted}), or fewer listen.connections",
         needed=not is_unlimited and most < _FEWEST_FILES,
     )
 

@@ -11,6 +11,7 @@ from waypost.telemetry.logs import get_logger
 
 log = get_logger("health")
 
+_MOST_CONNECTIONS = 200
 _SOME_FACT = "address"
 _SOME_JOB = "waypost/probe"
 
@@ -29,12 +30,14 @@ async def health_port(settings: Settings, facts: Facts, jobs: JobStore) -> Async
     from waypost.web.app import make_app  # noqa: PLC0415 - as above
     from waypost.web.http.authentication import WriteGuard  # noqa: PLC0415 - as above
     from waypost.web.http.local_trust import LocalTrust  # noqa: PLC0415 - as above
+    from waypost.web.http.open_connections import ConnectionLimits  # noqa: PLC0415 - as above
 
     with listen(settings.web.host, settings.web.health_port, moves_on=False) as sock:
         probes = {"store": store_probe(facts)}
         if settings.storage.jobs:
             probes["jobs"] = jobs_probe(jobs)
-        server = HttpServer(make_app(probes=probes, guard=WriteGuard(LocalTrust.of(settings.web))))
+        app = make_app(probes=probes, guard=WriteGuard(LocalTrust.of(settings.web)))
+        server = HttpServer(app, ConnectionLimits(most=_MOST_CONNECTIONS))
         serving = asyncio.create_task(server.serve(sockets=[sock]))
         log.info("health and metrics", address=address(sock))
         try:

@@ -16,13 +16,12 @@ from waypost.kernel.errors import AskedWrongly, TerminalError
 from waypost.kernel.stopping import Stop
 from waypost.web.app import App
 from waypost.web.http.connection import Connection
+from waypost.web.http.open_connections import ConnectionLimits, OpenConnections
 
 OnUp = Callable[[str], None]
 
 _TRIES = 100
-_MOST_CONNECTIONS = 1000
 _BACKLOG = 2048
-_KEEP_ALIVE_SECONDS = 15
 _GRACE_SECONDS = 1
 _TICKS = 10
 # A thread that draws a QR code, or is busy otherwise, gives way this soon; Python's 5 ms are ten redirects.
@@ -85,10 +84,11 @@ def _bind(host: str, port: int) -> socket.socket:
 class HttpServer(uvicorn.Server):
     """uvicorn on a socket of ours; signals are the role's business, not the server's."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, limits: ConnectionLimits | None = None) -> None:
         hot, redirects = (app.hot, app.redirects) if isinstance(app, App) else (None, None)
         self._paths = [path for path in (hot, redirects) if path]
-        connection = partial(Connection, hot=hot, redirects=redirects)
+        self._open = OpenConnections(limits or ConnectionLimits(), rounds=_TICKS)
+        connection = partial(Connection, others=self._open, hot=hot, redirects=redirects)
         super().__init__(
             uvicorn.Config(
                 app,
@@ -100,9 +100,7 @@ class HttpServer(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                limit_concurrency=_MOST_CONNECTIONS,
                 backlog=_BACKLOG,
-                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=_GRACE_SECONDS,
             )
         )
@@ -112,14 +110,11 @@ class HttpServer(uvicorn.Server):
         yield
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second; every tenth time, connections are looked at and answers counted."""
+        """Ten times a second: a tenth of the connections is looked at, and every tenth time answers are counted."""
+        self._open.look(asyncio.get_running_loop().time())
         if counter % _TICKS == 0:
             for path in self._paths:
                 path.settle()
-            now = asyncio.get_running_loop().time()
-            for connection in list(self.server_state.connections):
-                if isinstance(connection, Connection):
-                    connection.look(now)
         return await super().on_tick(counter)
 
     def stop(self) -> None:
@@ -131,10 +126,12 @@ async def serve(app: ASGIApp, sock: socket.socket) -> None:
     await HttpServer(app).serve(sockets=[sock])
 
 
-async def answer(app: ASGIApp, sock: socket.socket, stop: Stop, on_up: OnUp) -> None:
+async def answer(
+    app: ASGIApp, sock: socket.socket, stop: Stop, on_up: OnUp, limits: ConnectionLimits | None = None
+) -> None:
     """Serve until asked to stop."""
     sys.setswitchinterval(_SWITCH_SECONDS)
-    server = HttpServer(app)
+    server = HttpServer(app, limits)
     serving = asyncio.create_task(server.serve(sockets=[sock]))
     stopping = asyncio.create_task(stop.wait())
     on_up(address(sock))

@@ -13,6 +13,9 @@ from waypost.web.http.routing import readable
 # Longer than a store waits for a connection: what it says is worth more than that it said nothing.
 _PATIENCE_SECONDS = 12.0
 
+# Answered however much else is asked: a process that is overloaded is not to be restarted for it.
+PROBE_PATHS = ("/livez", "/readyz", "/healthz", "/health")
+
 # A probe raises what is wrong. Where all is well it may still have something to tell.
 Probe = Callable[[], Awaitable[str | None]]
 
@@ -38,8 +41,9 @@ def health_routes(probes: Mapping[str, Probe]) -> APIRouter:
         """Metrics in the Prometheus format."""
         return Response(generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
-    readable(router, "/livez", livez)
-    for path in ("/readyz", "/healthz", "/health"):
+    alive, *ready_paths = PROBE_PATHS
+    readable(router, alive, livez)
+    for path in ready_paths:
         readable(router, path, readyz, name=path.strip("/"))
     readable(router, "/metrics", metrics)
     return router

@@ -6,7 +6,7 @@ from waypost.kernel.host_header import are_usable_hosts
 from waypost.web.http.encoded_headers import Header
 
 _END = b"\r\n\r\n"
-# Not for a hot path: a body, a protocol to change to, a connection to close.
+# Not for a hot path: a body, or a protocol to change to.
 _UNUSUAL = {b"content-length", b"transfer-encoding", b"expect", b"upgrade"}
 _MOST_BLOCK = 2048
 
@@ -14,10 +14,15 @@ _MOST_BLOCK = 2048
 class _Collected:
     def __init__(self) -> None:
         self.headers: list[Header] = []
-        self.is_complete = False
+        self.keeps_open = self.is_complete = False
+        self.parser = httptools.HttpRequestParser(self)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        # There are several headers that ask for a close; what counts is how uvicorn would read them.
+        self.keeps_open = self.parser.should_keep_alive()
 
     def on_message_complete(self) -> None:
         self.is_complete = True
@@ -32,12 +37,11 @@ def parse_block(block: bytes) -> list[Header] | None:
         return None
     collected = _Collected()
     try:
-        httptools.HttpRequestParser(collected).feed_data(b"GET / HTTP/1.1" + block)
+        collected.parser.feed_data(b"GET / HTTP/1.1" + block)
     except (httptools.HttpParserError, httptools.HttpParserUpgrade):
         return None
     headers = collected.headers
-    usual = all(
-        name not in _UNUSUAL and (name != b"connection" or value.lower() == b"keep-alive") for name, value in headers
+    is_usual = all(name not in _UNUSUAL for name, _ in headers) and are_usable_hosts(
+        [value for name, value in headers if name == b"host"]
     )
-    usual = usual and are_usable_hosts([value for name, value in headers if name == b"host"])
-    return headers if usual and collected.is_complete else None
+    return headers if is_usual and collected.keeps_open and collected.is_complete else None

@@ -19,8 +19,8 @@ _MOST_BODY = 64 * 1024
 _BODY_SECONDS = 10.0
 # Methods that are not in this list share one label: a client must not be able to invent metrics.
 _METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
-_NOSNIFF = (b"x-content-type-options", b"nosniff")
-_ALWAYS = head_of(_NOSNIFF)
+NOSNIFF = (b"x-content-type-options", b"nosniff")
+_ALWAYS = head_of(NOSNIFF)
 
 
 # These routes read their bodies themselves, once they know that the caller may send them.
@@ -70,7 +70,7 @@ class Bounds:
 
     def head(self, path: str, asked: Mapping[bytes, bytes]) -> Head:
         """The headers that every answer gets, from a route or from a hot path."""
-        return head_of(*self._cors.headers(path, asked), _NOSNIFF) if self._cors.is_open else _ALWAYS
+        return head_of(*self._cors.headers(path, asked), NOSNIFF) if self._cors.is_open else _ALWAYS
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

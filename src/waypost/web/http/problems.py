@@ -10,8 +10,9 @@ from starlette.exceptions import HTTPException
 
 from waypost.kernel.errors import AskedWrongly, NotNow, WaypostError
 from waypost.telemetry.logs import get_logger
+from waypost.telemetry.rated_log import RatedLog
 
-log = get_logger("web")
+rated = RatedLog(get_logger("web"))
 
 _TITLES = {
     400: "The request cannot be understood",
@@ -93,5 +94,5 @@ def _methods_at(request: Request) -> str:
 
 
 async def _on_defect(request: Request, error: Exception) -> Response:
-    log.error("a request ended with a defect", path=request.url.path, exc_info=error)
+    rated.error("a request ended with a defect", error, path=request.url.path)
     return problem(500, "defect", "an error that should not happen; the log has the details")

@@ -18,6 +18,8 @@ _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _FOR = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]*)', re.IGNORECASE)
 # No chain of ours is longer; what a client wrote before it need not be looked at.
 _MOST_HOPS = 32
+# A provider gives each customer as many addresses as there are below these bits, if not more.
+_CLIENT_BITS = 64
 _LISTS = (b"x-forwarded-for", b"forwarded")
 
 
@@ -34,27 +36,36 @@ class Proxies:
 
     def __init__(self, networks: tuple[Network, ...] = ()) -> None:
         self._networks = networks
-        self._is_ours = lru_cache(1024)(self._look_up)
+        self.is_ours = lru_cache(1024)(self._look_up)
 
     def client_of(self, request: Request, asked: Mapping[bytes, bytes]) -> str:
         return self.client(request.client.host if request.client else "", asked)
 
     def client(self, peer: str, asked: Mapping[bytes, bytes]) -> str:
         """The address that a request came from; `peer` is the address that is connected to us."""
-        if not self._is_ours(peer):
+        if not self.is_ours(peer):
             return peer
         client = peer
         for hop in _hops(asked):
             if hop is None:
                 break
             client = hop
-            if not self._is_ours(hop):
+            if not self.is_ours(hop):
                 break
         return client
 
     def _look_up(self, text: str) -> bool:
         address = _parse(text) if self._networks else None
         return address is not None and any(address in network for network in self._networks)
+
+
+@lru_cache(1024)
+def client_network(peer: str) -> str:
+    """What one client has to itself: an address, and with IPv6 the 64 bits before it too."""
+    address = _parse(peer)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, _CLIENT_BITS), strict=False))
+    return peer if address is None else str(address)
 
 
 def _hops(asked: Mapping[bytes, bytes]) -> Iterator[str | None]:

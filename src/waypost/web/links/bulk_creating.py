@@ -13,6 +13,7 @@ from waypost.sharing.links.draft import Draft, MadeLink
 from waypost.sharing.links.link import LinkDocument, NewLink
 from waypost.sharing.links.many import MOST_AT_ONCE, NotKept, Outcome, Wish, make_many, with_pauses
 from waypost.telemetry.logs import get_logger
+from waypost.telemetry.rated_log import RatedLog
 from waypost.web.http import parameter_values
 from waypost.web.http.authentication import Asker, WriteGuard, check_content_type
 from waypost.web.http.concurrency_limit import ConcurrencyLimit
@@ -24,7 +25,7 @@ from waypost.web.links.openapi import IDEMPOTENCY_KEY, NDJSON, SECURITY, refuses
 from waypost.web.links.request_bodies import read_new_link
 from waypost.web.links.route_dependencies import LinkParts
 
-log = get_logger("web")
+rated = RatedLog(get_logger("web"))
 
 MOST_BYTES = 16 * 1024 * 1024
 _BODY_SECONDS = 60.0
@@ -153,8 +154,8 @@ class _Bulk:
                 answered = await self._answer(some, await self._make(some, atomic=False))
             except WaypostError as error:
                 answered = _refuse_all(some, _reason(error))
-            except Exception:
-                log.exception("a request ended with a defect", path=self._request.url.path)
+            except Exception as error:  # noqa: BLE001 - the answer has begun
+                rated.error("a request ended with a defect", error, path=self._request.url.path)
                 answered = _refuse_all(some, _DEFECT)
             yield answered
 

@@ -40,12 +40,12 @@ def test_an_error_becomes_a_finding_that_has_to_be_seen_to(error: Exception, fou
     [(256, False, True), (1023, False, True), (1024, False, False), (4096, True, False), (1_000_000, True, False)],
 )
 def test_few_open_files_are_a_failure_and_some_more_a_hint(most: int, ok: bool, needed: bool) -> None:  # noqa: FBT001 - a table
-    finding = judge_open_files(most)
+    finding = judge_open_files(most, 4096)
     assert (finding.ok, finding.needed) == (ok, needed)
 
 
 def test_no_limit_of_open_files_is_enough() -> None:
-    finding = judge_open_files(resource.RLIM_INFINITY)
+    finding = judge_open_files(resource.RLIM_INFINITY, 4096)
     assert (finding.ok, finding.found) == (True, "unlimited")
 
 

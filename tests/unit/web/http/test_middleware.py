@@ -19,8 +19,10 @@ from waypost.kernel.errors import (
     TerminalError,
     TransientError,
 )
+from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import HTTP_REQUESTS, HTTP_SECONDS
-from waypost.web.http import middleware
+from waypost.telemetry.rated_log import RatedLog
+from waypost.web.http import middleware, problems
 from waypost.web.http.middleware import Bounds
 from waypost.web.http.problems import add_problem_handlers
 
@@ -77,7 +79,8 @@ def test_every_kind_of_error_is_a_problem_document(app: ASGIApp, how: str, statu
 
 
 @pytest.mark.parametrize("how", ["defect", "late"])
-def test_a_defect_says_nothing_about_itself(app: ASGIApp, how: str) -> None:
+def test_a_defect_says_nothing_about_itself(app: ASGIApp, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(problems, "rated", RatedLog(get_logger("web")))
     with capture_logs() as logged:
         answer = get(app, f"/fail/{how}")
     assert_problem(answer, 500, "defect")

@@ -18,6 +18,8 @@ from waypost.kernel.tasks import end
 from waypost.sharing.links import author, passwords
 from waypost.sharing.links.link import Link
 from waypost.sharing.phrases.matching import PhraseRefused, check_custom
+from waypost.telemetry.logs import get_logger
+from waypost.telemetry.rated_log import RatedLog
 from waypost.web.links import bulk_creating
 from waypost.web.links.bulk_creating import MOST_BYTES
 
@@ -136,6 +138,7 @@ async def test_lines_beside_which_the_store_fails_are_told_so_and_the_others_are
     links: Service, monkeypatch: pytest.MonkeyPatch, error: Exception, slug: str, status: int, defects: int
 ) -> None:
     monkeypatch.setattr(bulk_creating, "_AT_A_TIME", 3)
+    monkeypatch.setattr(bulk_creating, "rated", RatedLog(get_logger("web")))
     add_many = links.stores.links.add_many
 
     async def fails_at_times(added: Sequence[Link], by: str, *, atomic: bool) -> Sequence[Link | None]:

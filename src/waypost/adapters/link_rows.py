@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
-from waypost.scaling.events.event import Event
+from waypost.scaling.events import Event
 from waypost.sharing.links.events import link_changed
 from waypost.sharing.links.history import write_down
 from waypost.sharing.links.link import Link

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from waypost.bootstrap.inspecting import ClockDifference, StoreState, inspect_store
+from waypost.bootstrap.schema import ClockDifference, StoreState, inspect_store
 from waypost.kernel.configuration import redact_url
 from waypost.kernel.errors import StoreTrouble, WaypostError
 from waypost.roles.kit.http_server import listen

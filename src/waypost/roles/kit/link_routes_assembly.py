@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from waypost.bootstrap.sharing import make_author, read_vocabularies
+from waypost.bootstrap.sharing import make_author, open_countries, read_vocabularies
 from waypost.bootstrap.stores import SharingStores
-from waypost.bootstrap.visits import open_countries
 from waypost.settings import Settings
 from waypost.sharing.links.passwords import fits_password
 from waypost.sharing.links.rights import open_edit_tokens

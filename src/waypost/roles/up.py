@@ -22,6 +22,7 @@ from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
 from waypost.kernel.ids import new_id
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import background
+from waypost.roles.kit.background_upkeep import retention
 from waypost.roles.kit.folder_lock import alone_in
 from waypost.roles.kit.health_port import store_probe
 from waypost.roles.kit.http_server import OnUp, address, answer, listen
@@ -30,7 +31,6 @@ from waypost.roles.kit.link_routes_assembly import link_parts
 from waypost.roles.kit.simulated_provider import simulated
 from waypost.roles.kit.snapshot_build import build_snapshot
 from waypost.roles.kit.snapshot_watcher import SnapshotWatcher
-from waypost.roles.kit.upkeep import retention
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.scaling.store_facts import Facts
 from waypost.settings import Settings

@@ -11,11 +11,10 @@ from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.importing.settings import ImportingSettings, OcmSettings
 from waypost.kernel.configuration import Configuration, Found, SecretUrl, SettingError, setting
 from waypost.kernel.suggesting import did_you_mean
-from waypost.scaling.events.settings import EventsSettings
+from waypost.scaling.events import EventsSettings
 from waypost.scaling.jobs.settings import JobsSettings
-from waypost.scaling.prune_schedule import PruneSchedule
 from waypost.scaling.ratelimit.settings import BudgetRoom, BudgetSettings, limit_settings
-from waypost.scaling.schedules.schedule import Schedule
+from waypost.scaling.schedules.schedule import PruneSchedule, Schedule
 from waypost.serving.settings import ServingSettings, SnapshotSchedule
 from waypost.sharing.links.settings import SharingSettings
 from waypost.sharing.visits.settings import VisitsSettings

@@ -7,7 +7,7 @@ import pytest
 from support.places import writing
 from support.stores import Backend
 from waypost.importing.imports import Import, Rejected, standing
-from waypost.importing.prune import prune
+from waypost.importing.retention import prune
 from waypost.importing.source import Page, Reject, Scope
 from waypost.kernel.ids import new_id
 from waypost.scaling.jobs.job import NewJob, Tally

@@ -12,9 +12,9 @@ from support.stores import BACKENDS, Backend, open_backend
 from waypost.importing.cuts import IdRange
 from waypost.importing.imports import Import, ImportStatus
 from waypost.importing.pages import Writing
-from waypost.importing.prune import forget_all, forget_passes, forget_shards, prune
+from waypost.importing.retention import forget_all, forget_passes, forget_shards, prune
 from waypost.importing.source import Extent, Page, Scope
-from waypost.roles.kit.upkeep import retention
+from waypost.roles.kit.background_upkeep import retention
 from waypost.scaling.jobs.job import Done, Lease, LeaseLost, NewJob
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
-from waypost.scaling.events.event import Event
+from waypost.scaling.events import Event
 from waypost.sharing.links.events import link_changed, link_erased
 from waypost.sharing.links.history import write_down
 from waypost.sharing.links.link import Link
@@ -64,7 +64,7 @@ def to_link(row: Mapping[str, Any]) -> Link:
     return Link(**columns)
 
 
-def to_event(row: Mapping[str, Any], occurred_at: datetime) -> Event:
+def to_event(row: Any, occurred_at: datetime) -> Event:
     return Event(row["id"], row["name"], row["subject"], occurred_at, msgspec.Raw(row["data"].encode()))
 
 

@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from waypost.bootstrap.databases import extra
 from waypost.bootstrap.stores import SharingStores
 from waypost.kernel.configuration import SettingError
 from waypost.settings import Settings
@@ -16,6 +17,7 @@ from waypost.sharing.phrases.drawing import Drawing
 from waypost.sharing.phrases.language import UnknownTheme
 from waypost.sharing.phrases.vocabulary import UnknownLanguage, Vocabularies
 from waypost.sharing.visits.spool_erasing import erase_from_spool
+from waypost.sharing.visits.visitors import Countries
 
 # The fact that says where the store was last served.
 ADDRESS = "address"
@@ -76,3 +78,12 @@ def _refuse_unknown(settings: Settings, words: Vocabularies) -> None:
     except (UnknownLanguage, UnknownTheme) as error:
         name = f"links.{error.parameter}"
         raise SettingError(f"{name} ({settings.found[name].origin}): {error}", parameter=name) from None
+
+
+def open_countries(path: str) -> Countries | None:
+    """What knows which country an address is in, if a file for that is configured."""
+    if not path:
+        return None
+    with extra("countries"):
+        from waypost.adapters.maxmind.countries import MaxMindCountries
+    return MaxMindCountries(Path(path))

@@ -20,15 +20,14 @@ from waypost.adapters.sqlite.reports import SqliteReportStore
 from waypost.adapters.sqlite.visits import SqliteVisitStore
 from waypost.bootstrap.databases import extra, open_mongo, open_postgres, open_sqlite
 from waypost.bootstrap.jobs import open_jobs_apart
-from waypost.bootstrap.visits import open_visits
 from waypost.importing.imports import ImportStore
 from waypost.importing.pages import PageStore
 from waypost.kernel.errors import AskedWrongly
 from waypost.places.store import PlaceStore
-from waypost.scaling.events.outbox import Outbox
+from waypost.scaling.events import Outbox
 from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.store_facts import Facts
-from waypost.settings import Settings
+from waypost.settings import Settings, is_postgres
 from waypost.sharing.blocks.store import BlockStore
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.phrases.store import SpaceStore
@@ -119,7 +118,7 @@ async def _open_sqlite_stores(settings: Settings, stack: AsyncExitStack, *, must
         keys=SqliteKeyStore(database),
         reports=SqliteReportStore(database),
         blocks=SqliteBlockStore(database),
-        visits=await open_visits(settings, stack, SqliteVisitStore(database)),
+        visits=await _open_visits(settings, stack, SqliteVisitStore(database)),
     )
 
 
@@ -154,7 +153,7 @@ async def _open_postgres_stores(settings: Settings, stack: AsyncExitStack) -> Sh
         keys=PostgresKeyStore(database),
         reports=PostgresReportStore(database),
         blocks=PostgresBlockStore(database),
-        visits=await open_visits(settings, stack, PostgresVisitStore(database)),
+        visits=await _open_visits(settings, stack, PostgresVisitStore(database)),
     )
 
 
@@ -183,3 +182,15 @@ async def _open_mongo_stores(settings: Settings, stack: AsyncExitStack) -> Store
         places=MongoPlaceStore(database),
         outbox=MongoOutbox(database),
     )
+
+
+async def _open_visits(settings: Settings, stack: AsyncExitStack, beside: VisitStore) -> VisitStore:
+    """Visits beside the links, or in the store that is configured for them."""
+    url = settings.storage.analytics
+    if not url:
+        return beside
+    if not is_postgres(url):
+        return SqliteVisitStore(await open_sqlite(url, "analytics", stack))
+    with extra("postgres"):
+        from waypost.adapters.postgres.visits import PostgresVisitStore
+    return PostgresVisitStore(await open_postgres(url, stack))

@@ -2,9 +2,7 @@
 
 import asyncio
 
-import click
-
-from waypost.cli.frame import Group, Load, print_json, print_result, with_json
+from waypost.cli.frame import Group, Load, print_result, with_json
 
 group = Group(
     "db", help="The store's schema.", examples=("waypost db status", "waypost db migrate --data /var/lib/waypost")
@@ -29,10 +27,6 @@ def status(load: Load, *, as_json: bool) -> None:
     from waypost.bootstrap.schema import schema_status
 
     found = asyncio.run(schema_status(load()))
-    if as_json:
-        print_json(found)
-        return
-    click.echo(f"schema version {found.version}")
-    click.echo("\n".join(f"missing: {name}" for name in found.pending) or "up to date")
-    if found.pending:
-        click.echo("next: waypost db migrate")
+    missing = [*(f"missing: {name}" for name in found.pending), "next: waypost db migrate"]
+    told = [f"schema version {found.version}", *(missing if found.pending else ["up to date"])]
+    print_result(found, "\n".join(told), as_json=as_json)

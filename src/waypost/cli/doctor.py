@@ -2,27 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-import click
-
-from waypost.cli.frame import Command, Load, json_option, print_json, with_settings
+from waypost.cli.frame import Load, command, print_result, with_json
 
 if TYPE_CHECKING:
     from waypost.roles.kit.doctor_checks import Finding
 
 
-@click.command("doctor", cls=Command, examples=("waypost doctor", "waypost doctor --data /var/lib/waypost --json"))
-@json_option
-@with_settings
+@command("doctor", examples=("waypost doctor", "waypost doctor --data /var/lib/waypost --json"))
+@with_json
 def doctor(load: Load, *, as_json: bool) -> int:
     """Check this machine and all stores that are configured. Exit code 1 when something has to be done."""
     from waypost.roles.kit.doctor import examine, is_fit
 
     findings = examine(load())
-    if as_json:
-        print_json(findings)
-    else:
-        for finding in findings:
-            click.echo(_line(finding))
+    print_result(findings, "\n".join(map(_line, findings)), as_json=as_json)
     return 0 if is_fit(findings) else 1
 
 

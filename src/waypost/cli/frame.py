@@ -17,6 +17,8 @@ from waypost.settings import Settings, load_settings
 from waypost.telemetry.logs import configure_logs, get_logger
 
 _FILES = frozenset({"data", "config"})
+_STEP = 1024
+_UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
 class _Teaching:
@@ -112,6 +114,11 @@ def print_result(document: Any, text: object, *, as_json: bool) -> None:
     click.echo(msgspec.json.encode(document).decode() if as_json else text)
 
 
+def show(document: Any, view: Callable[[Any], object], *, as_json: bool) -> None:
+    """Prints a document for scripts, or has it shown to people."""
+    (print_json if as_json else view)(document)
+
+
 def say(text: str) -> None:
     """Writes to the person at the terminal, not into a pipe."""
     click.echo(text, err=True)
@@ -158,3 +165,15 @@ def _tell(message: str, next_step: str | None, exit_code: int) -> int:
 def _show_traceback_if_asked() -> None:
     if "--debug" in sys.argv and sys.exc_info()[0]:
         traceback.print_exc()
+
+
+def read_aloud(size: int) -> str:
+    """A size such as `1.5 MiB`; only small ones are in bytes."""
+    if size < _STEP:
+        return f"{size} B"
+    amount = float(size)
+    for unit in _UNITS:
+        amount /= _STEP
+        if round(amount, 1) < _STEP or unit == _UNITS[-1]:
+            return f"{amount:.1f} {unit}"
+    raise AssertionError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Load, command, print_json, say, with_json
+from waypost.cli.frame import Load, command, print_json, say, show, with_json
 from waypost.cli.import_scope import ReadScope, with_scope
 from waypost.cli.import_view import print_ended
 
@@ -143,10 +143,7 @@ def run(load: Load, source: str, read: ReadScope, processes: int | None, *, as_j
                 return await importer.run(planned, stop, on_progress)
 
     report, stop = run_role(work)
-    if as_json:
-        print_json(report)
-    else:
-        print_ended(report, scope)
+    show(report, lambda report: print_ended(report, scope), as_json=as_json)
     again = "the same command asks for everything again" if scope.refresh else "the same command goes on from here"
     if report.shards.get("cancelled"):
         say(f"waypost: the import was cancelled; {again}")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Load, command, print_json, say, with_json
+from waypost.cli.frame import Load, command, print_json, say, show, with_json
 from waypost.cli.import_view import print_counts, print_rejects, print_shards, print_standing
 
 if TYPE_CHECKING:
@@ -54,10 +54,7 @@ def cancel(load: Load, import_id: str, *, as_json: bool) -> None:
     from waypost.importing.started_imports import cancel_import
 
     found = with_stores(load(), lambda stores: cancel_import(stores.imports, stores.jobs, import_id))
-    if as_json:
-        print_json(found)
-    else:
-        print_standing(found)
+    show(found, print_standing, as_json=as_json)
 
 
 @command("report", examples=("waypost import report 0190…", "waypost import report 0190… --all-shards"))

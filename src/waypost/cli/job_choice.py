@@ -5,8 +5,8 @@ from typing import Any
 
 import click
 
-from waypost.scaling.jobs.choosing import MOST_CHOSEN, Chosen
 from waypost.scaling.jobs.job import STATUSES, Status
+from waypost.scaling.jobs.store import MOST_CHOSEN, Chosen
 
 
 def filters(most: int | None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Group, Load, print_json, print_result, say, with_json
 from waypost.cli.job_choice import filters, read_choice
 from waypost.cli.job_view import views_of
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import Conflict, NotFound
 from waypost.kernel.quantities import parse_duration
-from waypost.scaling.jobs.choosing import release_chosen, revive_chosen
 from waypost.scaling.jobs.job import Job, Lease, Status
+from waypost.scaling.jobs.store import release_chosen, revive_chosen
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -58,8 +58,7 @@ async def find(jobs: "JobStore", name: str) -> Job:
 
 @group.command("list", examples=("waypost job list", "waypost job list --status dead --prefix ocm/country:DE --json"))
 @filters(most=1000)
-@json_option
-@with_settings
+@with_json
 def list_jobs(load: Load, status: Status | None, prefix: str, limit: int, *, as_json: bool) -> None:
     """Jobs, oldest first, with what they wait for, and the reason why the last try failed."""
     jobs = views_of(with_jobs(load(), lambda store: store.list(status=status, prefix=prefix, limit=limit)), utc_now())
@@ -77,8 +76,7 @@ def list_jobs(load: Load, status: Status | None, prefix: str, limit: int, *, as_
 
 @group.command("show", examples=("waypost job show ocm/country:DE/full:2026-02-21", "waypost job show … --json"))
 @click.argument("shard")
-@json_option
-@with_settings
+@with_json
 def show(load: Load, shard: str, *, as_json: bool) -> None:
     """Everything about one job, by its shard key or its id."""
     job = with_jobs(load(), lambda store: find(store, shard))
@@ -94,8 +92,7 @@ def show(load: Load, shard: str, *, as_json: bool) -> None:
 @click.argument("shards", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="All dead jobs.")
 @filters(most=None)
-@json_option
-@with_settings
+@with_json
 def revive(
     load: Load,
     shards: tuple[str, ...],
@@ -124,8 +121,7 @@ def revive(
 @group.command("release", examples=("waypost job release ocm/country:DE/full:2026-02-21",))
 @click.argument("shard", required=False)
 @filters(most=None)
-@json_option
-@with_settings
+@with_json
 def release(
     load: Load, shard: str | None, status: Status | None, prefix: str, limit: int | None, *, as_json: bool
 ) -> None:
@@ -140,10 +136,7 @@ def release(
     if chosen or not shard:
         raise click.UsageError("name the job to release, or choose some by --prefix, --status or --limit")
     job = with_jobs(load(), partial(_release_one, shard=shard))
-    if as_json:
-        print_json(job)
-    else:
-        click.echo(f"{job.shard} is {job.status}")
+    print_result(job, f"{job.shard} is {job.status}", as_json=as_json)
 
 
 async def _release_one(store: "JobStore", shard: str) -> Job:
@@ -158,8 +151,7 @@ async def _release_one(store: "JobStore", shard: str) -> Job:
 @click.option("--older-than", default="30d", show_default=True, help="Only jobs that ended at least this long ago.")
 @click.option("--dead", is_flag=True, help="Dead jobs too, with the reasons they keep.")
 @filters(most=None)
-@json_option
-@with_settings
+@with_json
 def prune(
     load: Load, older_than: str, status: Status | None, prefix: str, limit: int | None, *, dead: bool, as_json: bool
 ) -> None:
@@ -167,8 +159,8 @@ def prune(
     again. With filters, only jobs are forgotten.
     """
     from waypost.cli.stores import with_stores
-    from waypost.importing.prune import prune as prune_jobs
-    from waypost.importing.prune import prune_chosen
+    from waypost.importing.retention import prune as prune_jobs
+    from waypost.importing.retention import prune_chosen
 
     try:
         seconds = parse_duration(older_than)
@@ -190,21 +182,16 @@ def prune(
 
 
 def _say_number(done: str, number: int, *, as_json: bool) -> None:
-    if as_json:
-        print_json({done: number})
-    else:
-        click.echo(f"{done} {number}")
+    print_result({done: number}, f"{done} {number}", as_json=as_json)
 
 
 @group.command("watch", examples=("waypost job watch", "waypost job watch --json | head -3"))
 @click.option("--every", default="1s", show_default=True, help="How often to look.")
 @click.option("--times", type=click.IntRange(1), help="Look this many times, then end.")
-@json_option
-@with_settings
+@with_json
 def watch(load: Load, every: str, times: int | None, *, as_json: bool) -> int:
     """The fleet's leases, live, until Ctrl-C: who works on what, how far it is, and how long the lease lasts."""
-    from waypost.cli.live import read_every
-    from waypost.cli.watching import watch_jobs
+    from waypost.cli.live import read_every, watch_jobs
     from waypost.roles.kit.event_loop import run as run_role
 
     seconds, settings = read_every(every), load()

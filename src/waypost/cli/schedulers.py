@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Group, Load, print_json, print_result, say, with_json, with_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,8 +44,7 @@ def run(load: Load) -> int:
 
 @group.command("list", examples=("waypost scheduler list", "waypost scheduler list --check"))
 @click.option("--check", is_flag=True, help="Also say what is dead or overdue, with exit code 1.")
-@json_option
-@with_settings
+@with_json
 def list_schedules(load: Load, *, check: bool, as_json: bool) -> int:
     """Each schedule: what it enqueues, when it is due next, and up to when everything is covered."""
     from waypost.importing.check_schedules import EXAMPLE
@@ -66,8 +65,7 @@ def list_schedules(load: Load, *, check: bool, as_json: bool) -> int:
 
 @group.command("pause", examples=("waypost scheduler pause nightly",))
 @click.argument("name")
-@json_option
-@with_settings
+@with_json
 def pause(load: Load, name: str, *, as_json: bool) -> None:
     """Enqueue nothing more of one schedule, on any scheduler, until it is resumed."""
     _set(load, name, paused=True, as_json=as_json)
@@ -75,8 +73,7 @@ def pause(load: Load, name: str, *, as_json: bool) -> None:
 
 @group.command("resume", examples=("waypost scheduler resume nightly",))
 @click.argument("name")
-@json_option
-@with_settings
+@with_json
 def resume(load: Load, name: str, *, as_json: bool) -> None:
     """Go on with a paused schedule: as after any time away, what fell due meanwhile is caught up with."""
     _set(load, name, paused=False, as_json=as_json)
@@ -84,10 +81,8 @@ def resume(load: Load, name: str, *, as_json: bool) -> None:
 
 def _set(load: Load, name: str, *, paused: bool, as_json: bool) -> None:
     changed = asyncio.run(_set_paused(load(), name, paused=paused))
-    if as_json:
-        print_json(changed)
-    else:
-        click.echo(f"{name} is paused" if paused else f"{name} goes on; it is due {_time(changed.next_due)}")
+    told = f"{name} is paused" if paused else f"{name} goes on; it is due {_time(changed.next_due)}"
+    print_result(changed, told, as_json=as_json)
 
 
 async def _look_up(settings: "Settings") -> "tuple[list[ListedSchedule], list[str]]":

@@ -77,7 +77,7 @@ def _keep_pulling(settings: "Settings", url: str, every: str, *, as_json: bool) 
 
 
 def _show(pulled: "Pulled", *, as_json: bool) -> None:
-    from waypost.cli.sizes import read_aloud
+    from waypost.cli.frame import read_aloud
 
     if as_json:
         print_json(pulled)

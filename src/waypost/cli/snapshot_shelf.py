@@ -12,7 +12,7 @@ def list_generations(load: Load, *, as_json: bool) -> None:
 
     The file CURRENT alone decides which one is served; `waypost snapshot use` changes it.
     """
-    from waypost.cli.sizes import read_aloud
+    from waypost.cli.frame import read_aloud
     from waypost.serving.overview import list_generations as look
     from waypost.serving.shelf import Shelf
 
@@ -42,7 +42,7 @@ def info(load: Load, generation: str | None, *, as_json: bool) -> None:
     """What GENERATION is made of: its places, their sources, each file with its size. By default, the current one."""
     import msgspec
 
-    from waypost.cli.sizes import read_aloud
+    from waypost.cli.frame import read_aloud
     from waypost.serving.overview import describe
     from waypost.serving.shelf import Shelf
 

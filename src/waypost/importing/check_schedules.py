@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from waypost.importing.schedules import FullSchedule, WindowsSchedule
+from waypost.importing.schedules import ImportSchedule
 from waypost.importing.source import OpenSource
 from waypost.importing.start import remember_provider
 from waypost.kernel.errors import AskedWrongly
@@ -31,7 +31,7 @@ async def check_schedules(schedules: Mapping[str, Schedule], open_source: OpenSo
     """Asks each scheduled source to plan once, and remembers its provider."""
     begin, over = _SOME_DAY, _SOME_DAY + timedelta(hours=1)
     for schedule in schedules.values():
-        if isinstance(schedule, WindowsSchedule | FullSchedule):
+        if isinstance(schedule, ImportSchedule):
             async with open_source(schedule.source) as source:
                 if source.plan(schedule.asks(begin, over), over.date()) != schedule.keys(begin, over):
                     raise Unschedulable(

@@ -102,23 +102,18 @@ class ImportStore(Protocol):
 
     async def latest(self, limit: int) -> Sequence[Import]:
         """Returns the latest imports, the newest first."""
-        ...
 
     async def rejects(self, shards: Sequence[str], limit: int) -> Sequence[Rejected]:
         """Returns rejected records of these shards, shard by shard."""
-        ...
 
     async def forget_rejects(self, *, older_than: float, limit: int) -> int:
         """Forgets some rejected records that no page has had for `older_than` seconds; returns how many."""
-        ...
 
     async def forget_answers(self, *, older_than: float, limit: int) -> int:
         """Forgets some answers that have not come, changed or unchanged, for `older_than` seconds; returns how many."""
-        ...
 
     async def forget_removals(self, *, older_than: float, limit: int) -> int:
         """Forgets how many places some shards removed that ended `older_than` seconds ago; returns how many shards."""
-        ...
 
     async def forget_imports(self, *, older_than: float, limit: int) -> int:
         """Forgets some imports that ended `older_than` seconds ago; returns how many."""
@@ -126,24 +121,20 @@ class ImportStore(Protocol):
 
     async def shards_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
         """Returns the next `limit` shards that the place store knows of, where jobs are kept apart."""
-        ...
 
     async def forget_shards(self, shards: Sequence[str], *, older_than: float) -> int:
         """Forgets those of these shards that no worker has touched for `older_than` seconds; returns how many.
 
         The shard with the highest fence stays, so that no fence is given twice.
         """
-        ...
 
     async def passes_after(self, shard: str, *, older_than: float, limit: int) -> SomeShards:
         """Returns the next `limit` shards whose reading has begun and not ended."""
-        ...
 
     async def forget_pass(self, shard: str, *, older_than: float, limit: int) -> int:
         """Forgets some of what a reading left that nobody went on with for `older_than` seconds, and in the end the
         reading itself; returns how many rows that were, and 0 when nothing is left.
         """
-        ...
 
 
 def status_by_jobs(tally: Tally) -> ImportStatus:

@@ -60,18 +60,15 @@ class Writing(msgspec.Struct, frozen=True, kw_only=True):
 class PageStore(Protocol):
     async def now(self) -> datetime:
         """The store's time, to be taken before a page's request is sent."""
-        ...
 
     async def begin(self, lease: Lease) -> Lease | None:
         """The lease with the cursor to go on from, or None when the shard is done already. Raises LeaseLost.
 
         Where jobs are kept apart from places, the place store knows best how far a shard is, and which fence is newest.
         """
-        ...
 
     async def remembered(self, question: str) -> Remembered | None:
         """Returns the last answer to a question, if the provider named it and no place in it has changed since."""
-        ...
 
     async def unfinished(self, shards: Collection[str]) -> Mapping[str, Sequence[str]]:
         """Returns which of these shards are not done, as far as the place store knows, and what is left of each: the
@@ -80,7 +77,6 @@ class PageStore(Protocol):
 
         Empty where jobs are kept beside their places: there no job is forgotten while its places are not.
         """
-        ...
 
     async def commit(self, lease: Lease, page: Page, writing: Writing) -> Committed:
         """Writes a page and moves the cursor; after a last page, or one with parts, the shard ends.
@@ -91,11 +87,9 @@ class PageStore(Protocol):
         moved while it was read. Places that were added, changed and removed are listed in one event. Raises LeaseLost
         and OutdatedAnswer.
         """
-        ...
 
     async def go_on(self, lease: Lease, writing: Writing) -> Committed:
         """Takes the next bounded step towards the end of a shard whose cursor is ENDING. Raises LeaseLost."""
-        ...
 
 
 def rivals(shard: str) -> tuple[str, str]:

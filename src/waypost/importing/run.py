@@ -48,11 +48,9 @@ class Workforce(Protocol):
 
     async def work(self) -> None:
         """Works until nothing of the import is left to do, or `stop`. Raises CrewFailed when a process cannot go on."""
-        ...
 
     def stop(self) -> None:
         """Gives all jobs back and ends."""
-        ...
 
 
 # Returns the workforce for the import with this id and this number of unfinished jobs.

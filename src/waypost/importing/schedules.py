@@ -1,5 +1,6 @@
 """Imports by the clock: what changed at a provider, window by window, and everything once a day."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -38,47 +39,46 @@ def _read_day(text: str) -> timedelta:
 
 
 @dataclass(frozen=True)
-class WindowsSchedule:
-    """Imports each hour or day that is over, once. After a time away, the rest takes the largest windows that fit."""
+class ImportSchedule(ABC):
+    """What windows and full imports have in common; a subclass says what it asks for between two lines."""
 
-    what: ClassVar[str] = "windows"
-    at: ClassVar[timedelta] = timedelta()
-    # Providers' clocks are not ours, and what they have just been told may take a moment to show.
-    settling: ClassVar[timedelta] = timedelta(minutes=1)
     is_awaited: ClassVar[bool] = True
     source: str = setting("source", "ocm", "which kind of provider to ask")
     countries: tuple[str, ...] = setting("country", "", "countries, by their ISO codes", _read_countries)
-    every: timedelta = setting("every", "1h", "how often what changed is asked for", _read_window)
 
     @property
     def scope(self) -> str:
         return ",".join(self.countries)
 
-    def asks(self, start: datetime, end: datetime) -> Scope:
-        return Scope(self.countries, since=start, until=end)
+    @abstractmethod
+    def asks(self, start: datetime, end: datetime) -> Scope: ...
 
     def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:
         return shards_of(self.asks(start, end), end.date(), None, source=self.source, plans=_PLANS)
 
 
 @dataclass(frozen=True)
-class FullSchedule:
+class WindowsSchedule(ImportSchedule):
+    """Imports each hour or day that is over, once. After a time away, the rest takes the largest windows that fit."""
+
+    what: ClassVar[str] = "windows"
+    at: ClassVar[timedelta] = timedelta()
+    # Providers' clocks are not ours, and what they have just been told may take a moment to show.
+    settling: ClassVar[timedelta] = timedelta(minutes=1)
+    every: timedelta = setting("every", "1h", "how often what changed is asked for", _read_window)
+
+    def asks(self, start: datetime, end: datetime) -> Scope:
+        return Scope(self.countries, since=start, until=end)
+
+
+@dataclass(frozen=True)
+class FullSchedule(ImportSchedule):
     """Imports everything once a day; after a time away, only for the latest day, which brings what the others would."""
 
     what: ClassVar[str] = "full"
     settling: ClassVar[timedelta] = timedelta()
-    is_awaited: ClassVar[bool] = True
-    source: str = setting("source", "ocm", "which kind of provider to ask")
-    countries: tuple[str, ...] = setting("country", "", "countries, by their ISO codes", _read_countries)
     every: timedelta = setting("every", "1d", "how often everything is asked for", _read_day)
     at: timedelta = setting("at", "00:00", "when, in UTC", parse_time_of_day)
 
-    @property
-    def scope(self) -> str:
-        return ",".join(self.countries)
-
     def asks(self, start: datetime, end: datetime) -> Scope:  # noqa: ARG002 - as a window asks
         return Scope(self.countries)
-
-    def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:
-        return shards_of(self.asks(start, end), end.date(), None, source=self.source, plans=_PLANS)

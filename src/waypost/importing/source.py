@@ -179,7 +179,6 @@ class Source(Protocol):
     @property
     def name(self) -> str:
         """What shard keys and external ids begin with: lower-case letters, digits and hyphens."""
-        ...
 
     @property
     def licence(self) -> Licence: ...
@@ -187,7 +186,6 @@ class Source(Protocol):
     @property
     def provider(self) -> str:
         """The provider's address, without secrets."""
-        ...
 
     @property
     def budget_key(self) -> str | None:
@@ -195,7 +193,6 @@ class Source(Protocol):
 
         None where no provider is asked, as for local files.
         """
-        ...
 
     @property
     def plans(self) -> frozenset[PlanAxis]: ...
@@ -208,36 +205,29 @@ class Source(Protocol):
 
         A full import belongs to a day in UTC, a refresh to its import, and a window to itself. Raises UnsupportedScope.
         """
-        ...
 
     async def check(self) -> None:
         """One small request that fails the way the import would: AccessDenied, ProviderUnavailable."""
-        ...
 
     async def fetch(self, shard: ShardKey, cursor: str | None) -> Page:
         """The shard's next page. Raises BadShardKey for a shard that this source did not plan."""
-        ...
 
     def question(self, shard: ShardKey, cursor: str | None) -> str | None:
         """What `fetch` would ask, in words that stay the same from one import to the next, without secrets.
 
         None where answers need not be remembered, because the provider does not name them.
         """
-        ...
 
     async def fetch_if_changed(self, shard: ShardKey, cursor: str | None, known: Remembered) -> Page:
         """Like `fetch`, for a question whose last answer is remembered."""
-        ...
 
     def extent(self, shard: ShardKey) -> Extent:
         """Where the places of a shard lie, whatever its period is."""
-        ...
 
     def rest(self, shard: ShardKey, page: Page) -> Sequence[ShardKey]:
         """Returns shards for several workers that hold exactly what is left of this one after the page; none if it
         cannot be cut. After a truncated page, the whole shard is left.
         """
-        ...
 
     async def close(self) -> None: ...
 

@@ -16,8 +16,8 @@ from waypost.importing.check_schedules import check_schedules, refuse_without_sc
 from waypost.importing.reminding import remind
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import background, end
+from waypost.roles.kit.background_upkeep import upkeep
 from waypost.roles.kit.health_port import health_port
-from waypost.roles.kit.upkeep import upkeep
 from waypost.scaling.schedules.coverage_book import CoverageBook
 from waypost.scaling.schedules.schedule_watch import ScheduleWatch
 from waypost.scaling.schedules.scheduler import Scheduler

@@ -23,6 +23,7 @@ from waypost.kernel.errors import AskedWrongly, TransientError, WaypostError
 from waypost.kernel.ids import new_id
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import background
+from waypost.roles.kit.background_upkeep import retention
 from waypost.roles.kit.file_limit import room_for_connections
 from waypost.roles.kit.folder_lock import alone_in
 from waypost.roles.kit.health_port import store_probe
@@ -32,7 +33,6 @@ from waypost.roles.kit.link_routes_assembly import link_parts
 from waypost.roles.kit.simulated_provider import simulated
 from waypost.roles.kit.snapshot_build import build_snapshot
 from waypost.roles.kit.snapshot_watcher import SnapshotWatcher
-from waypost.roles.kit.upkeep import retention
 from waypost.scaling.ratelimit.limits import parse_limits
 from waypost.scaling.store_facts import Facts
 from waypost.settings import Settings
@@ -131,44 +131,42 @@ async def up(settings: Settings, wish: Wish, stop: Stop, on_up: OnUp) -> None:
         await answer(app, sock, stop, on_up, limits)
 
 
+@dataclass(frozen=True)
 class Bringing:
     """Imports and builds while the role serves; whatever fails here is shown on the page and takes nothing down."""
 
-    def __init__(
-        self, settings: Settings, stores: Stores, watcher: SnapshotWatcher, state: ImportState, stop: Stop
-    ) -> None:
-        self._settings = settings
-        self._stores = stores
-        self._watcher = watcher
-        self._state = state
-        self._stop = stop
+    settings: Settings
+    stores: Stores
+    watcher: SnapshotWatcher
+    state: ImportState
+    stop: Stop
 
     async def bring(self, scope: Scope) -> None:
-        while not self._stop.is_set():
+        while not self.stop.is_set():
             try:
                 await self._bring_once(scope)
             except TransientError as error:
-                self._state.error = error.outside
+                self.state.error = error.outside
                 log.warning("the import waits for the provider", message=str(error), again_in=_RETRY_SECONDS)
-                await asyncio.wait([asyncio.create_task(self._stop.wait())], timeout=_RETRY_SECONDS)
+                await asyncio.wait([asyncio.create_task(self.stop.wait())], timeout=_RETRY_SECONDS)
             except WaypostError as error:
-                self._state.status, self._state.error = "failed", error.outside
+                self.state.status, self.state.error = "failed", error.outside
                 log.error("the import failed", error=error.slug, message=str(error), next_step=error.next_step)  # noqa: TRY400 - expected, and told
                 return
             else:
                 return
 
     async def _bring_once(self, scope: Scope) -> None:
-        self._state.status, self._state.error = "running", None
+        self.state.status, self.state.error = "running", None
         async with (
-            open_source("ocm", self._settings) as source,
+            open_source("ocm", self.settings) as source,
             background(self._rebuild_now_and_then()),
-            open_budget(self._settings) as budget,
+            open_budget(self.settings) as budget,
         ):
             planned = plan_import(source, scope, import_id=str(new_id()), now=utc_now())
-            importer = make_importer(self._settings, self._stores, source, budget, owner=_owner(self._settings))
-            report = await importer.run(planned, self._stop, self._state.on_progress)
-        if self._stop.is_set():
+            importer = make_importer(self.settings, self.stores, source, budget, owner=_owner(self.settings))
+            report = await importer.run(planned, self.stop, self.state.on_progress)
+        if self.stop.is_set():
             return
         await self._build()
         self._conclude(report)
@@ -180,13 +178,13 @@ class Bringing:
             await self._build()
 
     async def _build(self) -> None:
-        await build_snapshot(self._settings, self._stores)
-        await self._watcher.look()
+        await build_snapshot(self.settings, self.stores)
+        await self.watcher.look()
 
     def _conclude(self, report: ImportReport) -> None:
         dead = report.shards.get("dead", 0)
-        self._state.status = "failed" if dead else "done"
-        self._state.error = f"{dead} shards failed; see: waypost job list --status dead" if dead else None
+        self.state.status = "failed" if dead else "done"
+        self.state.error = f"{dead} shards failed; see: waypost job list --status dead" if dead else None
         log.info("the import ended", **{name: count for name, count in msgspec.structs.asdict(report).items() if count})
 
 

@@ -14,10 +14,10 @@ from functools import partial
 from waypost.bootstrap.jobs import open_jobs
 from waypost.bootstrap.stores import open_stores
 from waypost.kernel.stopping import Stop
+from waypost.roles.kit.background_upkeep import upkeep
 from waypost.roles.kit.health_port import health_port
 from waypost.roles.kit.job_dispatcher import JobDispatcher
 from waypost.roles.kit.store_opening import open_patiently
-from waypost.roles.kit.upkeep import upkeep
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.worker import Worker, worker_name
 from waypost.settings import Settings

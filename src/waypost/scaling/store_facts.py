@@ -10,4 +10,3 @@ class Facts(Protocol):
 
     async def replace(self, name: str, old: str | None, new: str) -> bool:
         """Sets a fact if it is still `old`, which is None for a fact not known yet; returns whether it was."""
-        ...

@@ -83,7 +83,6 @@ class BuildPool(Protocol):
 
     async def do(self, tasks: Sequence[Task], on_count: Callable[[int], None]) -> list[TaskDone]:
         """Returns the result of each task, in order; `on_count` is called with the number of places just read."""
-        ...
 
 
 @dataclass

@@ -1,27 +1,89 @@
-"""The provider over HTTP: `/v3/poi` and `/v3/referencedata`, as the Open Charge Map protocol has them."""
+"""The provider over HTTP: `/v3/poi` and `/v3/referencedata`, as the Open Charge Map protocol has them.
+
+In front of its routes, requests are refused, delayed or broken.
+"""
 
 import asyncio
 import gzip
+import hmac
+import time
 from dataclasses import replace
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from waypost.simulator.breaking import Wire, break_answer
 from waypost.simulator.changes import ProviderChanges
-from waypost.simulator.conduct import Conduct
+from waypost.simulator.conduct import CallerRefusal, Callers, Conduct, throw
 from waypost.simulator.control import Control
-from waypost.simulator.front import ProviderFront
-from waypost.simulator.journal import Journal
+from waypost.simulator.journal import Journal, LoggedRequest
 from waypost.simulator.provider import Provider
-from waypost.simulator.query import ProviderQuery, read_query
+from waypost.simulator.query import ProviderQuery, QueryParameters, read_query
 from waypost.simulator.selecting import kilometres
 from waypost.simulator.shapes import MEDIA_TYPES, array, body, is_stored
 
+_UNKNOWN_KEY = "REQUEST FAILED: you must specify a known API key, as the X-API-Key header or the key parameter"
 # Answers are large, so only a few are made at the same time; more would not be quicker.
 _AT_ONCE = 4
 _SMALLEST_COMPRESSED = 1024
+
+
+class ProviderFront:
+    """Only requests below /v3/ are refused, delayed or broken; those for our own routes below /-/ are not logged."""
+
+    def __init__(self, app: ASGIApp, routes: list[BaseRoute], conduct: Conduct, journal: Journal) -> None:
+        self.routes = routes
+        self._app = app
+        self._conduct = conduct
+        self._journal = journal
+        self._callers = Callers(conduct.limits, conduct.ban_after)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith("/-") or scope["path"] == "/livez":
+            await self._app(scope, receive, send)
+            return
+        request, wire = Request(scope), Wire(receive, send)
+        parameters = request.query_params.multi_items()
+        key = request.headers.get("x-api-key") or QueryParameters(parameters).text("key")
+        visit = self._journal.arrive(request.method, scope["path"], parameters, key)
+        try:
+            if scope["path"].startswith("/v3/"):
+                await self._treat(visit, self._refuse(request, key), scope, receive, wire)
+            else:
+                await self._app(scope, receive, wire.send)
+        finally:
+            visit.status, visit.bytes = wire.status, wire.sent
+            self._journal.leave(visit)
+
+    async def _treat(
+        self, visit: LoggedRequest, refusal: CallerRefusal | None, scope: Scope, receive: Receive, wire: Wire
+    ) -> None:
+        if self._conduct.latency:
+            await asyncio.sleep(self._conduct.latency)
+        if refusal:
+            await _refused(refusal)(scope, receive, wire.send)
+            return
+        visit.fault = self._conduct.faults.draw(visit.number)
+        if visit.fault:
+            chance = throw(self._conduct.faults.seed, visit.number, "way")
+            await break_answer(visit.fault, chance, self._app, scope, receive, wire)
+        else:
+            await self._app(scope, receive, wire.send)
+
+    def _refuse(self, request: Request, key: str) -> CallerRefusal | None:
+        known = self._conduct.key
+        if known and not hmac.compare_digest(key.encode(), known.encode()):
+            return CallerRefusal(403, _UNKNOWN_KEY)
+        client = request.client.host if request.client else ""
+        return self._callers.refuse(f"key {key}" if key else f"client {client}", time.monotonic())
+
+
+def _refused(refusal: CallerRefusal) -> Response:
+    headers = {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else None
+    return PlainTextResponse(refusal.words, refusal.status, headers)
 
 
 def make_app(

@@ -25,7 +25,6 @@ class RecordOrigin(Protocol):
 
     def take(self, rows: Ints, form: Form) -> list[bytes]:
         """The records of these rows as JSON, in this form."""
-        ...
 
 
 class Stock:

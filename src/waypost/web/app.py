@@ -19,12 +19,11 @@ from waypost.web.http.health import Probe, health_routes
 from waypost.web.http.middleware import Bounds
 from waypost.web.http.problems import add_problem_handlers
 from waypost.web.http.routing import WithoutSlash
-from waypost.web.landing_routes import landing_routes
 from waypost.web.links.all_routes import all_link_routes
 from waypost.web.links.place_links import place_link_routes
 from waypost.web.links.route_dependencies import LinkParts
-from waypost.web.map_page_routes import Status, asset_routes, status_routes
 from waypost.web.openapi import describe, documentation_routes
+from waypost.web.page_routes import Status, asset_routes, landing_routes, status_routes
 from waypost.web.places.gate import PlacesGate
 from waypost.web.places.hot_path import HotPath
 from waypost.web.places.place_answers import PlaceAnswers

@@ -19,9 +19,8 @@ from waypost.kernel.errors import StoreTrouble
 from waypost.scaling.jobs.job import NewJob
 from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.jobs.store import JobStore
-from waypost.scaling.prune_schedule import PruneSchedule
 from waypost.scaling.schedules.coverage_book import CoverageBook
-from waypost.scaling.schedules.schedule import Coverage, Schedule, due, last_line, next_due
+from waypost.scaling.schedules.schedule import Coverage, PruneSchedule, Schedule, due, last_line, next_due
 from waypost.scaling.schedules.scheduler import Scheduler
 from waypost.serving.settings import SnapshotSchedule
 from waypost.settings import Settings, load_settings

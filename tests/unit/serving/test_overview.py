@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.forging import with_right_checksums
 from support.snapshots import shelve, station, stations
-from waypost.cli.sizes import read_aloud
+from waypost.cli.frame import read_aloud
 from waypost.places.place import Place
 from waypost.serving.checking import check_rows
 from waypost.serving.differences import differences

@@ -9,28 +9,9 @@ from pymongo import ReturnDocument, UpdateMany
 from pymongo.asynchronous.client_session import AsyncClientSession
 from pymongo.errors import ConnectionFailure
 
+from waypost.adapters.mongodb import documents
 from waypost.adapters.mongodb.claiming import Claims
 from waypost.adapters.mongodb.database import Document, MongoDatabase, Taken
-from waypost.adapters.mongodb.documents import (
-    NO_LEASE,
-    all_held,
-    burying,
-    cancellable,
-    cancelling,
-    counting,
-    ending,
-    extending,
-    held,
-    joining,
-    leaving,
-    literal,
-    new_document,
-    not_wanted_by,
-    of_group,
-    tallying,
-    to_job,
-    wanted_by_others,
-)
 from waypost.adapters.mongodb.errors import at_the_border
 from waypost.adapters.mongodb.schema import ENDED, GROUPS
 from waypost.kernel.ids import new_id
@@ -69,13 +50,13 @@ class MongoJobStore:
         """Atomic for each job, whose document also knows who wants it; a transaction that touches it too waits or
         starts again. Repeated until nothing is left, because others may leave a job, or cut it into parts, meanwhile.
         """
-        unfinished, others = cancellable(group), wanted_by_others(group)
+        unfinished, others = documents.cancellable(group), documents.wanted_by_others(group)
         alone = {"$and": [unfinished, {"groups": {"$not": others}}]}
         shared = {"$and": [unfinished, {"groups": others}]}
         cancelled = 0
         while await self._jobs.find_one(unfinished, {"_id": 1}, hint=GROUPS):
-            cancelled += (await self._jobs.update_many(alone, cancelling(group), hint=GROUPS)).modified_count
-            await self._jobs.update_many(shared, leaving(group), hint=GROUPS)
+            cancelled += (await self._jobs.update_many(alone, documents.cancelling(group), hint=GROUPS)).modified_count
+            await self._jobs.update_many(shared, documents.leaving(group), hint=GROUPS)
         return cancelled
 
     @at_the_border(_QUICK)
@@ -104,10 +85,10 @@ class MongoJobStore:
 
     async def _renew(self, leases: Sequence[Lease], lease: float) -> set[str]:
         """Returns ids of those that are current, or raises Taken."""
-        current = all_held(leases)
+        current = documents.all_held(leases)
 
         async def work(session: AsyncClientSession) -> set[str]:
-            renewed = await self._jobs.update_many(current, extending(lease), hint="_id_", session=session)
+            renewed = await self._jobs.update_many(current, documents.extending(lease), hint="_id_", session=session)
             if renewed.matched_count == len(leases):
                 return {each.job_id for each in leases}
             found = self._jobs.find(current, {"_id": 1}, hint="_id_", session=session)
@@ -117,7 +98,7 @@ class MongoJobStore:
 
     @at_the_border(_QUICK)
     async def checkpoint(self, lease: Lease, *, cursor: str | None, counted: Mapping[str, int]) -> None:
-        await self.change(lease, counting(counted, cursor=literal(cursor), attempts=0, failures=0))
+        await self.change(lease, documents.counting(counted, cursor=documents.literal(cursor), attempts=0, failures=0))
 
     @at_the_border(_QUICK)
     async def complete(self, done: Sequence[Done]) -> set[str]:
@@ -144,13 +125,13 @@ class MongoJobStore:
     async def split_in(
         self, session: AsyncClientSession, lease: Lease, shards: Sequence[str], counted: Mapping[str, int]
     ) -> None:
-        ended = await self.change(lease, ending("done", counted), session)
+        ended = await self.change(lease, documents.ending("done", counted), session)
         groups = [membership["group"] for membership in ended["groups"] if not membership.get("cancelled")]
         await self._add([NewJob(shard) for shard in shards], groups, session)
 
     @at_the_border(_QUICK)
     async def fail(self, lease: Lease, failure: Failure, *, retry_in: float | None, counted: Mapping[str, int]) -> None:
-        update = ending(
+        update = documents.ending(
             "dead" if retry_in is None else "pending",
             counted,
             delay=retry_in or 0.0,
@@ -164,13 +145,13 @@ class MongoJobStore:
         self, lease: Lease, *, counted: Mapping[str, int], delay: float = 0.0, why: Failure | None = None
     ) -> None:
         said = _said(why) if why else {}
-        await self.change(lease, ending("pending", counted, delay=delay, attempts=0, **said))
+        await self.change(lease, documents.ending("pending", counted, delay=delay, attempts=0, **said))
 
     @at_the_border(_QUICK)
     async def release_owner(self, owner: str, *, max_vanished: int) -> int:
         left = {"status": "leased", "lease_owner": owner}
-        buried = await self._jobs.update_many({**left, "attempts": {"$gte": max_vanished}}, burying())
-        released = await self._jobs.update_many(left, {"$set": {**NO_LEASE, "status": "pending"}})
+        buried = await self._jobs.update_many({**left, "attempts": {"$gte": max_vanished}}, documents.burying())
+        released = await self._jobs.update_many(left, {"$set": {**documents.NO_LEASE, "status": "pending"}})
         return buried.modified_count + released.modified_count
 
     @at_the_border(_QUICK)
@@ -221,19 +202,19 @@ class MongoJobStore:
     @at_the_border(_QUICK)
     async def get(self, shard_or_id: str) -> Job | None:
         found = await self._jobs.find_one({"$or": [{"_id": shard_or_id}, {"shard": shard_or_id}]})
-        return to_job(found) if found else None
+        return documents.to_job(found) if found else None
 
     @at_the_border(_LONG)
     async def list(
         self, *, status: Status | None = None, group: str | None = None, prefix: str = "", limit: int = 100
     ) -> Sequence[Job]:
-        wanted = of_group(group)
+        wanted = documents.of_group(group)
         if status is not None:
             wanted["status"] = status
         wanted |= _beginning(prefix)
         if limit <= 0:
             return []
-        return [to_job(found) async for found in self._jobs.find(wanted, sort=[("_id", 1)], limit=limit)]
+        return [documents.to_job(found) async for found in self._jobs.find(wanted, sort=[("_id", 1)], limit=limit)]
 
     @at_the_border(_LONG)
     async def count(self) -> Mapping[Status, int]:
@@ -244,7 +225,7 @@ class MongoJobStore:
     async def tally(self, group: str) -> Tally:
         jobs: Counter[Status] = Counter()
         counters: Counter[str] = Counter()
-        async for row in await self._jobs.aggregate(tallying(group)):
+        async for row in await self._jobs.aggregate(documents.tallying(group)):
             if counter := row["_id"]["counter"]:
                 counters[counter] += row["sum"]
             else:
@@ -256,7 +237,7 @@ class MongoJobStore:
     ) -> Document:
         """Makes a fenced write, as every change of a leased job is. Returns the job after it, or raises LeaseLost."""
         changed = await self._jobs.find_one_and_update(
-            held(lease), update, _TOLD, return_document=ReturnDocument.AFTER, hint="_id_", session=session
+            documents.held(lease), update, _TOLD, return_document=ReturnDocument.AFTER, hint="_id_", session=session
         )
         if changed is None:
             raise LeaseLost(f"the lease on {lease.shard} (fence {lease.fence}) is no longer ours")
@@ -277,11 +258,13 @@ class MongoJobStore:
             revived = await self._jobs.update_many(again, {"$set": _AGAIN}, session=session)
             added += revived.modified_count
             for group in groups:
-                await self._jobs.update_many({**named, **not_wanted_by(group)}, joining(group), session=session)
+                await self._jobs.update_many(
+                    {**named, **documents.not_wanted_by(group)}, documents.joining(group), session=session
+                )
         fresh = [job for job in reversed(wanted.values()) if job.shard not in known]
         if fresh:
             now = await self._database.now(session)
-            await self._jobs.insert_many([new_document(job, now, groups) for job in fresh], session=session)
+            await self._jobs.insert_many([documents.new_document(job, now, groups) for job in fresh], session=session)
         return added + len(fresh)
 
 
@@ -292,8 +275,8 @@ def _beginning(prefix: str) -> Document:
 
 def _said(failure: Failure) -> Document:
     return {
-        "last_error_code": literal(failure.code),
-        "last_error_message": literal(failure.message),
+        "last_error_code": documents.literal(failure.code),
+        "last_error_message": documents.literal(failure.message),
         "last_error_at": "$$NOW",
     }
 
@@ -304,6 +287,6 @@ def _acknowledgements(done: Sequence[Done], mark: str) -> list[UpdateMany]:
     for ack in done:
         alike[frozenset(ack.counted.items())].append(ack.lease)
     return [
-        UpdateMany(all_held(leases), ending("done", dict(counted), ended_by=mark), hint="_id_")
+        UpdateMany(documents.all_held(leases), documents.ending("done", dict(counted), ended_by=mark), hint="_id_")
         for counted, leases in alike.items()
     ]

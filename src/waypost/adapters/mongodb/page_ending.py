@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from pymongo import ReplaceOne
 from pymongo.asynchronous.client_session import AsyncClientSession
+from pymongo.asynchronous.collection import AsyncCollection
 
 from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.schema import BY_IMPORT, BY_PLACE, BY_SHARD, LIVE
@@ -76,14 +77,21 @@ class MongoPageEnding(PageEnding):
         return Did(len(held), held[-1]["number"], ids[-1])
 
     async def _held(self, places: Document, limit: int) -> list[Document]:
-        found = self._places.find(
-            places,
-            {"_id": 1, "number": 1},
-            sort=[("number", 1), ("_id", 1)],
-            limit=limit,
-            batch_size=limit + 1,
-            hint=LIVE,
-            session=self._session,
+        return await self._first(limit, self._places, places, {"_id": 1, "number": 1}, ("number", "_id"), LIVE)
+
+    async def _first(
+        self,
+        limit: int,
+        there: AsyncCollection[Document],
+        wanted: Document,
+        shown: Document,
+        by: Sequence[str],
+        hint: str,
+    ) -> list[Document]:
+        """The first documents by these fields, all in one batch."""
+        order = [(field, 1) for field in by]
+        found = there.find(
+            wanted, shown, sort=order, limit=limit, batch_size=limit + 1, hint=hint, session=self._session
         )
         return await found.to_list()
 
@@ -112,16 +120,9 @@ class MongoPageEnding(PageEnding):
 
     async def _next_candidates(self, after: str, limit: int) -> dict[str, int]:
         """Returns the next candidates, with the times at which they were first missed."""
-        found = self._candidates.find(
-            {"shard": self._shard, "external_id": {"$gt": after}},
-            {"_id": 0, "external_id": 1, "requested_at": 1},
-            sort=[("external_id", 1)],
-            limit=limit,
-            batch_size=limit + 1,
-            hint=BY_SHARD,
-            session=self._session,
-        )
-        return {candidate["external_id"]: candidate["requested_at"] async for candidate in found}
+        wanted, shown = {"shard": self._shard, "external_id": {"$gt": after}}, {"external_id": 1, "requested_at": 1}
+        found = await self._first(limit, self._candidates, wanted, {"_id": 0, **shown}, ("external_id",), BY_SHARD)
+        return {candidate["external_id"]: candidate["requested_at"] for candidate in found}
 
     async def _doubt(self, missed: Mapping[str, int]) -> None:
         once = missed_once(self._writing.extent)
@@ -158,16 +159,7 @@ class MongoPageEnding(PageEnding):
     async def _clear(self, step: Clear) -> Did:
         start = f"{step.marks}:{step.after}"
         span = {"_id": {"$gt": start, "$lt": f"{step.marks}:{LAST}"}}
-        found = self._marks.find(
-            span,
-            {"_id": 1},
-            sort=[("_id", 1)],
-            limit=step.limit,
-            batch_size=step.limit + 1,
-            hint="_id_",
-            session=self._session,
-        )
-        ids = [mark["_id"] async for mark in found]
+        ids = [mark["_id"] for mark in await self._first(step.limit, self._marks, span, {"_id": 1}, ("_id",), "_id_")]
         if not ids:
             return Did()
         await self._marks.delete_many({"_id": {"$gt": start, "$lte": ids[-1]}}, hint="_id_", session=self._session)

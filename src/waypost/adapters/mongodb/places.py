@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 from bson.binary import UUID_SUBTYPE, Binary
 
-from waypost.adapters.id_parts import id_parts
 from waypost.adapters.mongodb.database import Document, MongoDatabase
 from waypost.adapters.mongodb.errors import at_the_border
 from waypost.adapters.mongodb.schema import LIVE
 from waypost.places.place import Place
-from waypost.places.store import Kept, Part
+from waypost.places.store import Kept, Part, id_parts
 
 # Seconds for a place or a batch of them, and for counting, which reads an index from end to end.
 _QUICK, _COUNT = 30, 120

@@ -6,11 +6,10 @@ from typing import Any
 
 import msgspec
 
-from waypost.adapters.id_parts import id_parts
 from waypost.adapters.postgres.database import PostgresStore
 from waypost.adapters.queries import load_queries
 from waypost.places.place import Place
-from waypost.places.store import Kept, Part
+from waypost.places.store import Kept, Part, id_parts
 
 SQL = load_queries(__package__, "places.sql")
 

@@ -4,7 +4,7 @@ import asyncio
 import random
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -102,6 +102,13 @@ class SqliteStore:
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
+
+    async def _rows(self, sql: str, values: Mapping[str, object]) -> list[sqlite3.Row]:
+        return await self._database.read(lambda connection: connection.execute(sql, values).fetchall())
+
+    async def _change(self, sql: str, values: Mapping[str, object]) -> int:
+        """Runs one statement as a transaction; returns how many rows it changed."""
+        return await self._database.write(lambda tx: tx.execute(sql, values).rowcount)
 
 
 class _Lane:

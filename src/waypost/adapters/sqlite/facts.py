@@ -2,21 +2,20 @@
 
 from waypost.adapters.sqlite.database import SqliteStore
 
+_GET = "select value from facts where name = :name"
+_LEARN = "insert into facts (name, value) values (:name, :new) on conflict (name) do nothing"
+_SET = "insert into facts (name, value) values (:name, :new) on conflict (name) do update set value = excluded.value"
+_REPLACE = "update facts set value = :new where name = :name and value = :old"
+
 
 class SqliteFacts(SqliteStore):
     async def get(self, name: str) -> str | None:
-        row = await self._database.read(
-            lambda c: c.execute("select value from facts where name = ?", (name,)).fetchone()
-        )
-        return row["value"] if row else None
+        rows = await self._rows(_GET, {"name": name})
+        return rows[0]["value"] if rows else None
 
     async def set(self, name: str, value: str) -> None:
-        sql = "insert into facts (name, value) values (?, ?) on conflict (name) do update set value = excluded.value"
-        await self._database.write(lambda tx: tx.execute(sql, (name, value)).rowcount)
+        await self._change(_SET, {"name": name, "new": value})
 
     async def replace(self, name: str, old: str | None, new: str) -> bool:
-        if old is None:
-            sql, row = "insert into facts (name, value) values (?, ?) on conflict (name) do nothing", (name, new)
-            return await self._database.write(lambda tx: tx.execute(sql, row).rowcount) == 1
-        sql, change = "update facts set value = ? where name = ? and value = ?", (new, name, old)
-        return await self._database.write(lambda tx: tx.execute(sql, change).rowcount) == 1
+        sql = _LEARN if old is None else _REPLACE
+        return await self._change(sql, {"name": name, "old": old, "new": new}) == 1

@@ -24,23 +24,23 @@ class SqliteImportStore(SqliteStore):
             "status": started.status,
             "started_at": to_us(started.started_at),
         }
-        await self._database.write(lambda tx: tx.execute(SQL["start"], row).rowcount)
+        await self._change(SQL["start"], row)
 
     async def finish(self, import_id: str, status: ImportStatus) -> None:
         row = {"id": import_id, "status": status, "now": now_us()}
-        await self._database.write(lambda tx: tx.execute(SQL["finish"], row).rowcount)
+        await self._change(SQL["finish"], row)
 
     async def get(self, import_id: str) -> Import | None:
-        rows = await self._database.read(lambda tx: tx.execute(SQL["get"], {"id": import_id}).fetchall())
+        rows = await self._rows(SQL["get"], {"id": import_id})
         return _to_import(rows[0]) if rows else None
 
     async def latest(self, limit: int) -> Sequence[Import]:
-        rows = await self._database.read(lambda tx: tx.execute(SQL["latest"], {"limit": limit}).fetchall())
+        rows = await self._rows(SQL["latest"], {"limit": limit})
         return [_to_import(row) for row in rows]
 
     async def rejects(self, shards: Sequence[str], limit: int) -> Sequence[Rejected]:
         wanted = {"shards": msgspec.json.encode(shards).decode(), "limit": limit}
-        rows = await self._database.read(lambda tx: tx.execute(SQL["rejects"], wanted).fetchall())
+        rows = await self._rows(SQL["rejects"], wanted)
         return [Rejected(**row) for row in rows]
 
     async def forget_rejects(self, *, older_than: float, limit: int) -> int:
@@ -81,14 +81,14 @@ class SqliteImportStore(SqliteStore):
 
     async def _after(self, statement: str, shard: str, older_than: float, limit: int) -> SomeShards:
         asked = {"after": shard, "before": now_us() - seconds(older_than), "limit": limit}
-        rows = await self._database.read(lambda c: c.execute(SQL[statement], asked).fetchall())
+        rows = await self._rows(SQL[statement], asked)
         return SomeShards(
             [row["shard"] for row in rows if row["old"]], rows[-1]["shard"] if rows[limit - 1 :] else None
         )
 
     async def _forget(self, statement: str, older_than: float, **chosen: object) -> int:
         asked = {"before": now_us() - seconds(older_than), **chosen}
-        return await self._database.write(lambda tx: tx.execute(SQL[statement], asked).rowcount)
+        return await self._change(SQL[statement], asked)
 
 
 def _to_import(row: sqlite3.Row) -> Import:

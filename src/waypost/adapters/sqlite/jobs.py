@@ -133,17 +133,15 @@ class SqliteJobStore(SqliteStore):
         return await self._database.write(work)
 
     async def raise_fences(self, above: int) -> None:
-        await self._database.write(lambda tx: tx.execute(SQL["raise_fences"], {"above": above}).rowcount)
+        await self._change(SQL["raise_fences"], {"above": above})
 
     async def revive(self, shards: Collection[str] | None = None) -> int:
         chosen = None if shards is None else msgspec.json.encode(list(shards)).decode()
-        return await self._database.write(
-            lambda tx: tx.execute(SQL["revive"], {"now": now_us(), "shards": chosen}).rowcount
-        )
+        return await self._change(SQL["revive"], {"now": now_us(), "shards": chosen})
 
     async def redo(self, shards: Collection[str]) -> int:
         again = {"now": now_us(), "shards": msgspec.json.encode(list(shards)).decode()}
-        return await self._database.write(lambda tx: tx.execute(SQL["redo"], again).rowcount)
+        return await self._change(SQL["redo"], again)
 
     async def prune(
         self,
@@ -177,7 +175,7 @@ class SqliteJobStore(SqliteStore):
     async def tally(self, group: str) -> Tally:
         jobs: Counter[Status] = Counter()
         counters: Counter[str] = Counter()
-        for row in await self._database.read(lambda c: c.execute(SQL["tally"], {"group": group}).fetchall()):
+        for row in await self._rows(SQL["tally"], {"group": group}):
             jobs[row["status"]] += 1
             counters.update(_counters.decode(row["counters"]))
             counters.subtract(_counters.decode(row["counters_before"]))

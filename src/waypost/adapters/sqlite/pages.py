@@ -70,7 +70,7 @@ class SqliteApartPageStore(ApartPages, SqlitePageStore):
 
     async def _ends(self, shards: Collection[str]) -> dict[str, ShardEnd]:
         asked = {"shards": msgspec.json.encode(list(shards)).decode()}
-        rows = await self._database.read(lambda c: c.execute(_SQL["ends"], asked).fetchall())
+        rows = await self._rows(_SQL["ends"], asked)
         return {
             row["shard"]: ShardEnd(bool(row["done"]), _parts.decode(row["parts"]) if row["parts"] else ())
             for row in rows

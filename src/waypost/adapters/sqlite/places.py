@@ -3,7 +3,6 @@
 import sqlite3
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from functools import partial
 from itertools import pairwise
 
 import msgspec
@@ -50,20 +49,12 @@ class SqlitePlaceStore(SqliteStore):
 
     async def _batches(self, statement: str, limit: int) -> AsyncIterator[list[sqlite3.Row]]:
         after = ""
-        while rows := await self._database.read(partial(_next, statement=statement, after=after, limit=limit)):
+        while rows := await self._rows(_SQL[statement], {"external_id": after, "limit": limit}):
             after = rows[-1]["external_id"]
             yield rows
 
     async def _part(self, part: Part, limit: int) -> AsyncIterator[list[sqlite3.Row]]:
         after, last = int(part.after), int(part.last)
-        while rows := await self._database.read(partial(_next_of_part, after=after, last=last, limit=limit)):
+        while rows := await self._rows(_SQL["part"], {"after": after, "last": last, "limit": limit}):
             after = rows[-1]["number"]
             yield rows
-
-
-def _next_of_part(connection: sqlite3.Connection, after: int, last: int, limit: int) -> list[sqlite3.Row]:
-    return connection.execute(_SQL["part"], {"after": after, "last": last, "limit": limit}).fetchall()
-
-
-def _next(connection: sqlite3.Connection, statement: str, after: str, limit: int) -> list[sqlite3.Row]:
-    return connection.execute(_SQL[statement], {"external_id": after, "limit": limit}).fetchall()

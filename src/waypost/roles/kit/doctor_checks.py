@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from waypost.access.configured_keys import ConfiguredKeys
-from waypost.bootstrap.inspecting import ClockDifference, StoreState, inspect_store
+from waypost.bootstrap.schema import ClockDifference, StoreState, inspect_store
 from waypost.kernel.configuration import redact_url
 from waypost.kernel.errors import StoreTrouble, WaypostError
 from waypost.roles.kit.file_limit import OTHER_FILES

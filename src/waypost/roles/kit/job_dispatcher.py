@@ -8,7 +8,7 @@ from waypost.bootstrap.sources import open_source
 from waypost.bootstrap.stores import Stores
 from waypost.importing.source import Source
 from waypost.kernel.errors import AskedWrongly, NotNow
-from waypost.roles.kit.chores import Chores
+from waypost.roles.kit.chore_jobs import Chores
 from waypost.roles.kit.importer_assembly import make_engine
 from waypost.scaling.jobs.job import Held
 from waypost.scaling.jobs.shard_keys import OURSELVES, ShardKey

@@ -3,9 +3,8 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from waypost.bootstrap.sharing import make_author, make_eraser, read_vocabularies
+from waypost.bootstrap.sharing import make_author, make_eraser, open_countries, read_vocabularies
 from waypost.bootstrap.stores import SharingStores
-from waypost.bootstrap.visits import open_countries
 from waypost.kernel.tasks import background
 from waypost.settings import Settings
 from waypost.sharing.blocks.live import LiveBlocks

@@ -42,23 +42,18 @@ class Cache(Protocol[Key_contra, Value_co]):
 
     def hit(self, key: Key_contra, now: float) -> Value_co | None:
         """Returns what is known and fresh at this time of `kernel.clock.monotonic`, without waiting for anything."""
-        ...
 
     async def get(self, key: Key_contra) -> Value_co | None:
         """Returns what is known, else what the source has; later callers for the same key wait for the same answer.
 
         Raises the source's error when there is nothing left to give.
         """
-        ...
 
     def invalidate(self, key: Key_contra) -> None:
         """Forget this key, and whatever is being read for it right now."""
-        ...
 
     def invalidate_tag(self, tag: str) -> None:
         """Forget all that has this tag, and whatever is being read and turns out to have it."""
-        ...
 
     async def invalidate_where(self, is_meant: Callable[[Value_co], bool]) -> None:
         """Forget every value of which this is true; other tasks run meanwhile. What is being read stays."""
-        ...

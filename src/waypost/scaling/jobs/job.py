@@ -13,6 +13,7 @@ LeaseLost.
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
@@ -108,35 +109,29 @@ class Tally(msgspec.Struct, frozen=True):
         return sum(self.jobs.get(status, 0) for status in UNFINISHED)
 
 
+@dataclass(eq=False)
 class Held:
     """A lease in a worker's hands: how long it may be trusted, and what was counted but not yet written down."""
 
-    def __init__(
-        self,
-        lease: Lease,
-        deadline: float,
-        renew: "Callable[[Held], Awaitable[None]] | None" = None,
-        on_progress: Callable[[], None] | None = None,
-    ) -> None:
-        self.lease = lease
-        self.deadline = deadline
-        self._renew = renew
-        self._on_progress = on_progress
-        self.counted: Counter[str] = Counter()
-        self.lost = False
-        # Set by a handler whose last write ended the job; otherwise the worker acknowledges it.
-        self.ended = False
+    lease: Lease
+    deadline: float
+    renew: "Callable[[Held], Awaitable[None]] | None" = None
+    on_progress: Callable[[], None] | None = None
+    counted: Counter[str] = field(default_factory=Counter, init=False)
+    lost: bool = field(default=False, init=False)
+    # Set by a handler whose last write ended the job; otherwise the worker acknowledges it.
+    ended: bool = field(default=False, init=False)
 
     async def keep(self) -> None:
         """Renews the lease if need be; for a handler, between two commits. The renewer may find it in the middle of a
         commit every time, when it cannot renew it. Raises LeaseLost when the lease is no longer ours.
         """
-        if self._renew:
-            await self._renew(self)
+        if self.renew:
+            await self.renew(self)
 
     def progressed(self, cursor: str | None) -> None:
         """A commit went through: what was counted is written down, and earlier attempts are forgiven."""
         self.lease = msgspec.structs.replace(self.lease, cursor=cursor, attempts=0, failures=0)
         self.counted.clear()
-        if self._on_progress:
-            self._on_progress()
+        if self.on_progress:
+            self.on_progress()

@@ -38,26 +38,21 @@ class Budget(Protocol):
         Raises BudgetExhausted, taking nothing, if the turn is past `max_wait`, and ProviderPauses if nobody may ask
         for longer than `max_pause`; it is time to come back half of `max_pause` before the pause is over.
         """
-        ...
 
     async def penalise(self, key: str, retry_after: float | None) -> float:
         """The provider refused: nobody asks with this key for `retry_after` seconds, and slower from then on.
 
         Without advice the pause grows with each refusal in a row. Returns the seconds until callers may ask again.
         """
-        ...
 
     async def advise(self, key: str, advice: Advice) -> None:
         """Slows all callers down before the provider has to refuse."""
-        ...
 
     def succeeded(self, key: str) -> None:
         """The provider answered; the next request for a turn tells the store, which slowly raises a lowered rate."""
-        ...
 
     async def look(self, key: str) -> "BudgetLook":
         """How the budget stands, without taking anything."""
-        ...
 
 
 class BudgetLook(msgspec.Struct, frozen=True):
@@ -85,12 +80,9 @@ class BudgetStore(Protocol):
 
     async def epoch(self, key: str) -> int:
         """Returns the current epoch; turns that were granted in an earlier one are void."""
-        ...
 
     async def news(self, key: str) -> int:
         """Waits until the epoch may have changed; returns the number of the subscription that said so."""
-        ...
 
     def subscription(self, key: str) -> int | None:
         """The number of the subscription that would tell us of a new epoch; None if there is none."""
-        ...

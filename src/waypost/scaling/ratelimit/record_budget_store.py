@@ -24,7 +24,6 @@ class BudgetRecords(Protocol):
 
         Names are always given in the same order, so that two callers who lock several do not wait for each other.
         """
-        ...
 
     async def read(self, names: Sequence[str]) -> tuple[Sequence[bytes | None], int]: ...
 

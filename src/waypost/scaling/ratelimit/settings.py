@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, make_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
 
 from waypost.kernel.configuration import PREFIX, setting
@@ -28,34 +28,25 @@ def limit_settings(source: str, default: str) -> type[Any]:
     The variable is the same for all sources: it is about the provider in use, whichever that is.
     """
     shared = f"budget.{source}.global"
-    return make_dataclass(
-        "LimitSettings",
-        [
-            (
-                "limit",
-                tuple[Limit, ...],
-                setting(
-                    f"budget.{source}.limit",
-                    default,
-                    "requests allowed for each key of the provider, such as 5/s,10000/day",
-                    parse_limits,
-                    variable=f"{PREFIX}BUDGET",
-                ),
-            ),
-            (
-                "all_keys",
-                tuple[Limit, ...],
-                setting(
-                    shared,
-                    "",
-                    "requests allowed for all keys of the provider together; no limit when empty",
-                    parse_shared_limits,
-                    variable=PREFIX + re.sub(r"\W", "_", shared).upper(),
-                ),
-            ),
-        ],
-        frozen=True,
-    )
+
+    @dataclass(frozen=True)
+    class LimitSettings:
+        limit: tuple[Limit, ...] = setting(
+            f"budget.{source}.limit",
+            default,
+            "requests allowed for each key of the provider, such as 5/s,10000/day",
+            parse_limits,
+            variable=f"{PREFIX}BUDGET",
+        )
+        all_keys: tuple[Limit, ...] = setting(
+            shared,
+            "",
+            "requests allowed for all keys of the provider together; no limit when empty",
+            parse_shared_limits,
+            variable=PREFIX + re.sub(r"\W", "_", shared).upper(),
+        )
+
+    return LimitSettings
 
 
 @dataclass(frozen=True)

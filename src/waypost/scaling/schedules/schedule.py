@@ -10,55 +10,51 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import dropwhile, pairwise
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
+from waypost.kernel.clock import to_text
+from waypost.kernel.configuration import setting
 from waypost.kernel.quantities import parse_duration
-from waypost.scaling.jobs.shard_keys import ShardKey
+from waypost.scaling.jobs.shard_keys import OURSELVES, ShardKey
 
 # A week of hours. A stretch that has not been done for that long is for a person to look at: its jobs are dead.
 MOST_AWAITED = 168
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORTEST, _LONGEST = timedelta(minutes=1), timedelta(days=366)
+PRUNE, OLDER = "prune", "older"
 
 
 class Schedule(Protocol):
     @property
     def what(self) -> str:
         """What it is for, in one word."""
-        ...
 
     @property
     def scope(self) -> str | None:
         """What it asks for, as a person wrote it; None where there is nothing to choose."""
-        ...
 
     @property
     def every(self) -> timedelta:
         """The time from one line to the next."""
-        ...
 
     @property
     def at(self) -> timedelta:
         """The time from midnight in UTC to one of the lines."""
-        ...
 
     @property
     def settling(self) -> timedelta:
         """The time from a line until what lies before it is due."""
-        ...
 
     @property
     def is_awaited(self) -> bool:
         """Whether what was enqueued is looked after until it is done; if not, it comes again when it is next due."""
-        ...
 
     def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:
         """Keys that cover the time between two lines; the same for the same lines."""
-        ...
 
 
 class Coverage(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -168,3 +164,25 @@ def parse_time_of_day(text: str) -> timedelta:
     if not match:
         raise ValueError(f"{text[:40]!r} is not a time of day; write it like 02:30, in UTC")
     return timedelta(hours=int(match[1]), minutes=int(match[2]))
+
+
+@dataclass(frozen=True)
+class PruneSchedule:
+    """The schedule of a chore: forgetting old jobs.
+
+    The key of a chore has no area, only the line of the schedule at which it is due, so that any number of schedulers
+    enqueue it once. After a time away, only the latest is due: doing a chore twice in a row changes nothing.
+    """
+
+    what: ClassVar[str] = PRUNE
+    scope: ClassVar[str | None] = None
+    settling: ClassVar[timedelta] = timedelta()
+    is_awaited: ClassVar[bool] = False
+    every: timedelta = setting("every", "1d", "how often jobs that ended are forgotten", parse_period)
+    at: timedelta = setting("at", "00:00", "one of these times, in UTC", parse_time_of_day)
+    older_than: timedelta = setting("older_than", "30d", "only jobs that ended so long ago", parse_period)
+
+    def keys(self, start: datetime, end: datetime) -> Sequence[ShardKey]:  # noqa: ARG002 - the latest is enough
+        """The key says how old, so that a worker needs no schedules of its own."""
+        older = f"{self.older_than // timedelta(seconds=1)}s"
+        return [ShardKey(OURSELVES, ((PRUNE, to_text(end)), (OLDER, older)))]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from waypost.kernel.clock import to_text
@@ -18,22 +19,16 @@ log = get_logger("scheduler")
 _EVERY_SECONDS = 30.0
 
 
+@dataclass
 class ScheduleWatch:
     """Logs what has changed since it last looked: an alert that repeats itself is soon not read any more."""
 
-    def __init__(
-        self,
-        schedules: Mapping[str, Schedule],
-        book: CoverageBook,
-        jobs: JobStore,
-        clock: Callable[[], Awaitable[datetime]],
-    ) -> None:
-        self._schedules = schedules
-        self._book = book
-        self._jobs = jobs
-        self._clock = clock
-        self._told: dict[str, ScheduleTrouble] = {}
-        self._dead = 0
+    schedules: Mapping[str, Schedule]
+    book: CoverageBook
+    jobs: JobStore
+    clock: Callable[[], Awaitable[datetime]]
+    _told: dict[str, ScheduleTrouble] = field(default_factory=dict, init=False)
+    _dead: int = field(default=0, init=False)
 
     async def keep_looking(self) -> None:
         """Runs until cancelled. That the store is in trouble is told by those who have work to do there."""
@@ -49,13 +44,13 @@ class ScheduleWatch:
             await asyncio.sleep(_EVERY_SECONDS)
 
     async def look(self) -> None:
-        now = await self._clock()
-        for name, found in (await look_for_trouble(self._schedules, self._book, self._jobs, now)).items():
+        now = await self.clock()
+        for name, found in (await look_for_trouble(self.schedules, self.book, self.jobs, now)).items():
             overdue = (now - found.overdue_since).total_seconds() if found.overdue_since else 0.0
             SCHEDULE_DEAD.labels(name).set(found.dead)
             SCHEDULE_OVERDUE.labels(name).set(overdue)
             self._tell(name, found)
-        dead = await count_dead(self._jobs)
+        dead = await count_dead(self.jobs)
         JOBS_DEAD.set(dead)
         if dead > self._dead:
             log.error("jobs are dead", dead=dead, next_step="waypost job list --status dead")

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -27,30 +28,21 @@ _TROUBLE_SECONDS = 3.0
 class Remind(Protocol):
     def __call__(self, shards: Collection[str], *, group: str) -> Awaitable[Collection[str]]:
         """Makes sure that there is a job for what is left of these shards; returns those that are not done."""
-        ...
 
 
+@dataclass(frozen=True)
 class Scheduler:
     """`clock` is the store's: schedulers whose own clocks differ must not believe that an hour is over too early.
 
     With `remind`, what the job store forgets of awaited schedules is enqueued again.
     """
 
-    def __init__(
-        self,
-        schedules: Mapping[str, Schedule],
-        book: CoverageBook,
-        jobs: JobStore,
-        clock: Callable[[], Awaitable[datetime]],
-        rng: random.Random,
-        remind: Remind | None = None,
-    ) -> None:
-        self._schedules = schedules
-        self._book = book
-        self._jobs = jobs
-        self._clock = clock
-        self._rng = rng
-        self._remind = remind
+    schedules: Mapping[str, Schedule]
+    book: CoverageBook
+    jobs: JobStore
+    clock: Callable[[], Awaitable[datetime]]
+    rng: random.Random
+    remind: Remind | None = None
 
     async def run(self) -> None:
         """Runs until cancelled. It may be broken off anywhere: the next scheduler keeps what it promised."""
@@ -60,17 +52,17 @@ class Scheduler:
                 log.debug("looked", again_in=pause)
             except StoreTrouble as trouble:
                 log.warning("the store is in trouble", error=trouble.slug, message=str(trouble))
-                pause = full_jitter(1, base=_TROUBLE_SECONDS, cap=_TROUBLE_SECONDS, rng=self._rng)
+                pause = full_jitter(1, base=_TROUBLE_SECONDS, cap=_TROUBLE_SECONDS, rng=self.rng)
             await asyncio.sleep(pause)
 
     async def look(self) -> float:
         """Enqueues whatever is due; returns after how many seconds to look again."""
-        now = await self._clock()
-        for name, schedule in self._schedules.items():
+        now = await self.clock()
+        for name, schedule in self.schedules.items():
             await self._look_after(name, schedule)
         moments = [
             next_due(schedule, now, await self._bring_up_to_date(name, schedule, now))
-            for name, schedule in self._schedules.items()
+            for name, schedule in self.schedules.items()
         ]
         waits = [(moment - now).total_seconds() for moment in moments if moment]
         return max(_SHORTEST_SECONDS, min([_LONGEST_SECONDS, *waits]))
@@ -78,37 +70,37 @@ class Scheduler:
     async def _bring_up_to_date(self, name: str, schedule: Schedule, now: datetime) -> Coverage:
         """Promise, enqueue, fulfil; starts again when another process has changed what is remembered."""
         while True:
-            entry = await self._book.read(name)
+            entry = await self.book.read(name)
             promised = promise(schedule, now, entry.coverage)
             if promised.paused or not promised.promised_until:
                 _show(name, promised)
                 return promised
             if promised == entry.coverage:
                 await self._keep(name, schedule, promised)
-                awaiting = self._remind is not None and schedule.is_awaited
-                await self._book.change(name, entry, fulfil(promised, awaiting=awaiting))
+                awaiting = self.remind is not None and schedule.is_awaited
+                await self.book.change(name, entry, fulfil(promised, awaiting=awaiting))
             else:
-                await self._book.change(name, entry, promised)
+                await self.book.change(name, entry, promised)
 
     async def _look_after(self, name: str, schedule: Schedule) -> None:
         """Makes sure that what was enqueued and is not done has a job, even after the job store has forgotten it."""
-        if self._remind is None or not schedule.is_awaited:
+        if self.remind is None or not schedule.is_awaited:
             return
-        entry = await self._book.read(name)
+        entry = await self.book.read(name)
         if entry.coverage.paused or not entry.coverage.awaited:
             return
         began = {str(key): start for start, end in entry.coverage.stretches for key in schedule.keys(start, end)}
-        left = await self._remind(began, group=group_of(name))
+        left = await self.remind(began, group=group_of(name))
         settled = settle(entry.coverage, {began[shard] for shard in left})
         if settled != entry.coverage:
-            await self._book.change(name, entry, settled)
+            await self.book.change(name, entry, settled)
 
     async def _keep(self, name: str, schedule: Schedule, promised: Coverage) -> None:
         assert promised.covered_until
         assert promised.promised_until
         keys = schedule.keys(promised.covered_until, promised.promised_until)
         # In a group, so that cancelling an import does not cancel what the schedule wants too.
-        new = await self._jobs.enqueue([NewJob(str(key)) for key in keys], group=group_of(name))
+        new = await self.jobs.enqueue([NewJob(str(key)) for key in keys], group=group_of(name))
         SCHEDULE_ENQUEUED.labels(name).inc(new)
         if new:  # nothing is new where another scheduler was quicker
             log.info("enqueued", schedule=name, jobs=new, covered_until=to_text(promised.promised_until))

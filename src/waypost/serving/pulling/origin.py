@@ -59,15 +59,12 @@ class Origin(Protocol):
     @property
     def url(self) -> str:
         """The address, for people, without secrets."""
-        ...
 
     async def read(self, path: str, most: int) -> bytes:
         """Reads a small file. Raises OriginBroken if it has more than `most` bytes."""
-        ...
 
     def open(self, path: str, start: int, tag: str | None) -> AbstractAsyncContextManager[Arriving]:
         """Opens a file from byte `start` on, or from its beginning if its tag is a different one by now."""
-        ...
 
 
 def read_foreign_name(content: bytes, url: str) -> str:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from waypost.scaling.events.event import Event
+from waypost.scaling.events import Event
 from waypost.sharing.links.link import Link
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from waypost.bootstrap.inspecting import ClockDifference, StoreState
+from waypost.bootstrap.schema import ClockDifference, StoreState
 from waypost.kernel.errors import AskedWrongly, StoreTrouble
 from waypost.roles.kit.doctor_checks import (
     check_free_space,

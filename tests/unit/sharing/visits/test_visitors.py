@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from support.maxmind import write_networks
 from support.visits import CHROME, NOON
-from waypost.bootstrap.visits import open_countries
+from waypost.bootstrap.sharing import open_countries
 from waypost.kernel.configuration import SettingError
 from waypost.sharing.visits.day_keys import FACT, DayKeys
 from waypost.sharing.visits.visit import Visit

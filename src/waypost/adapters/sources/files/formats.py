@@ -1,5 +1,6 @@
 """What a format has to say about a file, and from where it is read on."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,11 +43,25 @@ class Format(Protocol):
 
         The generator raises FileBroken, or what the system and its decompressor raise; closing it closes the file.
         """
-        ...
 
     def decode(self, content: Any) -> tuple[Mapping[str, Any], bytes]:
         """A record's fields, and the record as JSON, to be kept. Raises ValueError."""
-        ...
+
+
+@dataclass(frozen=True)
+class JsonFormat(ABC):
+    """Records that are JSON, in a file that can be read on from an offset unless it is compressed."""
+
+    bound: int
+
+    def open(self, path: Path, start: Start) -> tuple[Records, int]:
+        return self._read(path, start.offset or 0), 0 if start.offset else start.number
+
+    def decode(self, content: bytes) -> tuple[Mapping[str, Any], bytes]:
+        return decode_json(content), content
+
+    @abstractmethod
+    def _read(self, path: Path, offset: int) -> Records: ...
 
 
 def decode_json(content: bytes) -> Mapping[str, Any]:

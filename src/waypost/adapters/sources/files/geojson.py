@@ -1,29 +1,18 @@
 """GeoJSON: the features of a FeatureCollection, one after the other, however many there are."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
-from waypost.adapters.sources.files.formats import FileBroken, FoundRecord, Records, Start, decode_json, too_large
+from waypost.adapters.sources.files.formats import FileBroken, FoundRecord, JsonFormat, Records, too_large
 from waypost.adapters.sources.files.json_scanner import JsonScanner
 from waypost.adapters.sources.files.streams import is_compressed, open_stream
 
 _LONGEST_NAME = 1 << 16
 
 
-@dataclass(frozen=True)
-class GeoJson:
-    bound: int
-
-    def open(self, path: Path, start: Start) -> tuple[Records, int]:
-        return self._read(path, start.offset or 0), 0 if start.offset else start.number
-
-    def decode(self, content: bytes) -> tuple[Mapping[str, Any], bytes]:
-        return decode_json(content), content
-
+class GeoJson(JsonFormat):
     def _read(self, path: Path, offset: int) -> Records:
         has_offsets = not is_compressed(path)
         with open_stream(path) as stream:

@@ -1,26 +1,14 @@
 """JSON records, one per line: NDJSON, JSON Lines, and GeoJSON text sequences, whose lines begin with a separator."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from waypost.adapters.sources.files.formats import FileBroken, FoundRecord, Records, Start, decode_json, too_large
+from waypost.adapters.sources.files.formats import FileBroken, FoundRecord, JsonFormat, Records, decode_json, too_large
 from waypost.adapters.sources.files.streams import Line, is_compressed, open_stream, read_lines
 
 _AROUND = b" \t\r\n\x1e"
 
 
-@dataclass(frozen=True)
-class Ndjson:
-    bound: int
-
-    def open(self, path: Path, start: Start) -> tuple[Records, int]:
-        return self._read(path, start.offset or 0), 0 if start.offset else start.number
-
-    def decode(self, content: bytes) -> tuple[Mapping[str, Any], bytes]:
-        return decode_json(content), content
-
+class Ndjson(JsonFormat):
     def _read(self, path: Path, offset: int) -> Records:
         has_offsets = not is_compressed(path)
         with open_stream(path) as stream:

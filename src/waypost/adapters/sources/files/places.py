@@ -15,10 +15,9 @@ from typing import Any
 import msgspec
 
 from waypost.adapters.sources.fields import FieldMap
-from waypost.adapters.sources.files.definition import FilesDefinition
+from waypost.adapters.sources.files.definition import FilesDefinition, stem_of
 from waypost.adapters.sources.files.formats import FileUnusable, Format, FoundRecord, Start
 from waypost.adapters.sources.files.geometry import point_of
-from waypost.adapters.sources.files.listing import stem_of
 from waypost.adapters.sources.files.parquet import count_rows
 from waypost.adapters.sources.files.reading import telling
 from waypost.adapters.sources.files.streams import is_compressed

@@ -9,9 +9,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from waypost.adapters.sources.files.definition import FilesDefinition
+from waypost.adapters.sources.files.definition import FilesDefinition, ending_of, find_files, list_files
 from waypost.adapters.sources.files.formats import FileUnusable, Start
-from waypost.adapters.sources.files.listing import ending_of, find_files, list_files
 from waypost.adapters.sources.files.reading import Cursor, OpenFiles, Reading, ReadingBounds, state_of, telling
 from waypost.importing.base import BaseSource
 from waypost.importing.definitions import SourceContext

@@ -1,11 +1,11 @@
 """Chores, our own jobs that ask no provider: building snapshots, forgetting old jobs."""
 
 from waypost.bootstrap.stores import Stores
-from waypost.importing.prune import prune
+from waypost.importing.retention import prune
 from waypost.kernel.quantities import parse_duration
 from waypost.scaling.jobs.job import Held
 from waypost.scaling.jobs.shard_keys import BadShardKey, ShardKey
-from waypost.scaling.prune_schedule import OLDER, PRUNE
+from waypost.scaling.schedules.schedule import OLDER, PRUNE
 from waypost.serving.settings import SNAPSHOT
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger

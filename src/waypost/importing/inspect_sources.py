@@ -1,24 +1,89 @@
-"""Checks a source: what it will ask its provider, and how it understands the answer."""
+"""Lists sources, those that can be imported from and what is wrong with the others; and checks one: what it will ask
+its provider, and how it understands the answer.
+"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from waypost.importing.definitions import Definition, SourceKind
 from waypost.importing.geography import Box
-from waypost.importing.list_sources import ListedSource
-from waypost.importing.source import Page, ProviderRefused, Reject, Scope, Source
+from waypost.importing.source import OpenSource, Page, ProviderRefused, Reject, Scope, Source
 from waypost.kernel.clock import utc_now
+from waypost.kernel.errors import AskedWrongly
+from waypost.places.licence import Licence
 from waypost.places.place import to_properties
 from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.ratelimit.budget import Budget
+from waypost.scaling.ratelimit.limits import Limit
 
 OpenBudget = Callable[[], AbstractAsyncContextManager[Budget]]
 
 _SHOWN = 3
-_MOST_STEPS = 2
+_MOST_REQUESTS = 3
 _SOME_COUNTRY, _SOME_BOX = "DE", Box(13.0, 52.3, 13.7, 52.7)
+
+
+class ListedSource(msgspec.Struct, frozen=True):
+    """A source that is built in or configured; one that cannot be used has an error instead of its own description."""
+
+    name: str
+    kind: str
+    licence: Licence | None = None
+    budget: str | None = None
+    file: str | None = None
+    provider: str | None = None
+    plans: Sequence[str] = ()
+    error: str | None = None
+
+
+class SourceList(msgspec.Struct, frozen=True):
+    """All sources, and the kinds that a source's file may have."""
+
+    sources: Sequence[ListedSource]
+    kinds: Sequence[SourceKind]
+
+
+async def list_sources(
+    names: Iterable[str],
+    kinds: Sequence[SourceKind],
+    open_source: OpenSource,
+    definitions: Mapping[str, Definition],
+    limits: Mapping[str, Sequence[Limit]],
+) -> SourceList:
+    """`definitions` are those of the sources that have a file, and `limits` those of all sources, both by name."""
+    return SourceList([await _list(name, open_source, definitions.get(name), limits[name]) for name in names], kinds)
+
+
+def describe_source(source: Source, definition: Definition | None, limits: Sequence[Limit]) -> ListedSource:
+    return ListedSource(
+        source.name,
+        definition.kind if definition else source.name,
+        source.licence,
+        _budget(limits) if source.budget_key else None,
+        str(definition.path) if definition else None,
+        source.provider,
+        sorted(source.plans),
+    )
+
+
+async def _list(
+    name: str, open_source: OpenSource, definition: Definition | None, limits: Sequence[Limit]
+) -> ListedSource:
+    try:
+        async with open_source(name) as source:
+            return describe_source(source, definition, limits)
+    except AskedWrongly as error:
+        if definition is None:
+            raise
+        told = (definition.name, definition.kind, definition.licence, _budget(limits), str(definition.path))
+        return ListedSource(*told, error=str(error))
+
+
+def _budget(limits: Sequence[Limit]) -> str:
+    return ",".join(f"{limit.name}{' for all keys' if limit.shared else ''}" for limit in limits)
 
 
 class Misunderstood(msgspec.Struct, frozen=True):
@@ -73,23 +138,17 @@ async def ask_source(
 
 async def _first_records(source: Source, budget: Budget, shard: ShardKey, key: str, max_wait: float) -> Page:
     """Returns the first page that has records; a source may need some requests to find its way to them."""
-    page = await _ask_once(source, budget, shard, key, max_wait, None)
-    for _ in range(_MOST_STEPS):
+    page = Page((), (), None, last=False)
+    for _ in range(_MOST_REQUESTS):
+        await budget.acquire(key, max_wait=max_wait)
+        try:
+            page = await source.fetch(shard, page.cursor)
+        except ProviderRefused as refusal:
+            refusal.retry_in = await budget.penalise(key, refusal.retry_after)
+            raise
         if page.fetched or page.rejects or page.last or not page.cursor:
             break
-        page = await _ask_once(source, budget, shard, key, max_wait, page.cursor)
     return page
-
-
-async def _ask_once(
-    source: Source, budget: Budget, shard: ShardKey, key: str, max_wait: float, cursor: str | None
-) -> Page:
-    await budget.acquire(key, max_wait=max_wait)
-    try:
-        return await source.fetch(shard, cursor)
-    except ProviderRefused as refusal:
-        refusal.retry_in = await budget.penalise(key, refusal.retry_after)
-        raise
 
 
 def _with_page(checked: CheckedSource, page: Page) -> CheckedSource:

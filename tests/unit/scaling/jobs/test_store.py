@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping
 
 from support.memory_jobs import MemoryJobStore
-from waypost.scaling.jobs.choosing import Chosen, release_chosen, revive_chosen
 from waypost.scaling.jobs.job import Done, Failure, Lease, NewJob
+from waypost.scaling.jobs.store import Chosen, release_chosen, revive_chosen
 
 SHARDS = ["ocm/country:DE/full:1", "ocm/country:DE/full:2", "ocm/country:FR/full:1"]
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from waypost.sharing.phrases.checking import problems
 from waypost.sharing.phrases.language import Agreement, Language, Noun
-from waypost.sharing.phrases.problems import problems
 from waypost.sharing.phrases.vocabulary import shipped
 
 ENGLISH = shipped().language("en")

@@ -2,9 +2,7 @@
 
 import asyncio
 
-import click
-
-from waypost.cli.frame import Group, Load, print_json, print_result, with_json
+from waypost.cli.frame import Group, Load, print_json, print_line, print_result, with_json
 
 group = Group(
     "db", help="The store's schema.", examples=("waypost db status", "waypost db migrate --data /var/lib/waypost")
@@ -32,7 +30,7 @@ def status(load: Load, *, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    click.echo(f"schema version {found.version}")
-    click.echo("\n".join(f"missing: {name}" for name in found.pending) or "up to date")
+    print_line(f"schema version {found.version}")
+    print_line("\n".join(f"missing: {name}" for name in found.pending) or "up to date")
     if found.pending:
-        click.echo("next: waypost db migrate")
+        print_line("next: waypost db migrate")

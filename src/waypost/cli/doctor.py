@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Command, Load, json_option, print_json, with_settings
+from waypost.cli.frame import Command, Load, json_option, print_json, print_line, with_settings
 
 if TYPE_CHECKING:
     from waypost.roles.kit.finding import Finding
@@ -22,7 +22,7 @@ def doctor(load: Load, *, as_json: bool) -> int:
         print_json(findings)
     else:
         for finding in findings:
-            click.echo(_line(finding))
+            print_line(_line(finding))
     return 0 if is_fit(findings) else 1
 
 

@@ -3,9 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-import click
-
-from waypost.cli.frame import Load, command, print_json, say, with_json
+from waypost.cli.frame import Load, command, print_json, print_line, say, with_json
 from waypost.cli.import_scope import ReadScope, with_scope
 
 if TYPE_CHECKING:
@@ -47,8 +45,8 @@ def plan(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
         print_json(planned)
         return
     for shard in planned.shards:
-        click.echo(shard)
+        print_line(shard)
     budget = f", which take {planned.seconds} s at {','.join(limit.name for limit in limits)}" if limits else ""
-    click.echo(f"{planned.count} shards; at least {planned.requests} requests{budget}")
+    print_line(f"{planned.count} shards; at least {planned.requests} requests{budget}")
     if scope.refresh:
         say(f"{IMPORT_ID} stands for the id that the import gets when it runs")

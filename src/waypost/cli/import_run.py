@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Load, command, print_json, say, with_json
+from waypost.cli.frame import Load, command, print_json, print_line, say, with_json
 from waypost.cli.import_scope import ReadScope, with_scope
 from waypost.cli.import_view import print_ended
 
@@ -56,7 +56,7 @@ def start(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
     if as_json:
         print_json(started)
         return
-    click.echo(started.id)
+    print_line(started.id)
     say(f"{started.shards} shards; next: waypost worker run")
 
 

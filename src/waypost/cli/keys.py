@@ -3,7 +3,7 @@
 import click
 
 from waypost.access.keys import SCOPES
-from waypost.cli.frame import Group, Load, print_json, print_result, say, with_json
+from waypost.cli.frame import Group, Load, print_json, print_line, print_result, say, with_json
 
 group = Group(
     "key",
@@ -45,7 +45,7 @@ def create(load: Load, name: str, scopes: tuple[str, ...], *, as_json: bool) -> 
     if as_json:
         print_json(key)
         return
-    click.echo(key.token)
+    print_line(key.token)
     say(f"keep it safe: it cannot be shown again. Its id is {key.id}")
 
 
@@ -62,7 +62,7 @@ def list_all(load: Load, *, as_json: bool) -> None:
         return
     for key in keys:
         ended = f"  revoked {key.revoked_at:%Y-%m-%d}" if key.revoked_at else ""
-        click.echo(f"{key.id}  {key.created_at:%Y-%m-%d}  {','.join(key.scopes):<24}  {key.name}{ended}")
+        print_line(f"{key.id}  {key.created_at:%Y-%m-%d}  {','.join(key.scopes):<24}  {key.name}{ended}")
     if not keys:
         say("no keys yet; next: waypost key create NAME --scope links:write")
 

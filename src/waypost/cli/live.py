@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from waypost.cli.frame import print_json
+from waypost.cli.frame import print_json, print_line
 from waypost.kernel.quantities import parse_duration
 from waypost.kernel.stopping import Stop
 
@@ -43,7 +43,7 @@ def display(
     if as_json:
         yield print_json
     elif not sys.stdout.isatty():
-        yield lambda view: click.echo(sentence(view))
+        yield lambda view: print_line(sentence(view))
     else:
         with Live(console=Console(), auto_refresh=False) as live:
             yield lambda view: live.update(table(view), refresh=True)

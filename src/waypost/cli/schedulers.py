@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Group, Load, json_option, print_json, say, with_settings
+from waypost.cli.frame import Group, Load, json_option, print_json, print_line, say, with_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ def list_schedules(load: Load, *, check: bool, as_json: bool) -> int:
     if not check:
         return 0
     for line in wrong:
-        click.echo(line, err=as_json)
+        (say if as_json else print_line)(line)
     return 1 if wrong else 0
 
 
@@ -87,7 +87,7 @@ def _set(load: Load, name: str, *, paused: bool, as_json: bool) -> None:
     if as_json:
         print_json(changed)
     else:
-        click.echo(f"{name} is paused" if paused else f"{name} goes on; it is due {_time(changed.next_due)}")
+        print_line(f"{name} is paused" if paused else f"{name} goes on; it is due {_time(changed.next_due)}")
 
 
 async def _look_up(settings: "Settings") -> "tuple[list[ListedSchedule], list[str]]":
@@ -160,7 +160,7 @@ def _print(found: "list[ListedSchedule]") -> None:
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+        print_line("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _time(moment: "datetime | None") -> str:

@@ -4,11 +4,13 @@ from datetime import datetime
 
 import msgspec
 from rich.table import Table
+from rich.text import Text
 
 from waypost.bootstrap.stores import open_stores
 from waypost.cli.live import display, look_repeatedly
 from waypost.kernel.clock import utc_now
 from waypost.kernel.stopping import Stop
+from waypost.kernel.text import harmless
 from waypost.scaling.jobs.job import STATUSES, Job, Status
 from waypost.settings import Settings
 
@@ -46,7 +48,6 @@ def _table(view: View) -> Table:
         table.add_column(name, justify="right" if name in {"fence", "attempts", "lease left"} else "left")
     for job in view.leases:
         left = (job.lease_until - view.at).total_seconds() if job.lease_until else 0.0
-        table.add_row(
-            job.shard, job.lease_owner or "-", str(job.fence), job.cursor or "-", str(job.attempts), f"{left:.0f} s"
-        )
+        cells = job.shard, job.lease_owner or "-", str(job.fence), job.cursor or "-", str(job.attempts), f"{left:.0f} s"
+        table.add_row(*(Text(harmless(cell)) for cell in cells))
     return table

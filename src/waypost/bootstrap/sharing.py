@@ -3,6 +3,7 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from waypost.adapters.dns.system_names import SystemNames
 from waypost.bootstrap.stores import SharingStores
 from waypost.kernel.configuration import SettingError
 from waypost.settings import Settings
@@ -19,7 +20,7 @@ ADDRESS = "address"
 
 def target_rules(settings: Settings) -> TargetRules:
     own = (urlsplit(settings.web.public_url).hostname or "", settings.web.host)
-    return TargetRules.of(settings.sharing, own)
+    return TargetRules.of(settings.sharing, own, SystemNames() if settings.sharing.resolve else None)
 
 
 def read_vocabularies(settings: Settings) -> Vocabularies:

@@ -249,6 +249,35 @@ def test_a_form_of_some_web_page_cannot_set_rates() -> None:
         assert client.post("/-/changes", data={"edits": "1"}).status_code == 415
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "localhost.evil.example:8090"},
+        {"Host": "a,b"},
+        {"Host": ""},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+    ids=str,
+)
+def test_no_other_web_page_sees_or_changes_what_it_does(headers: dict[str, str]) -> None:
+    """Also one whose name suddenly points to this machine."""
+    with provider() as client:
+        assert client.post("/-/changes", json={"edits": 50}, headers=headers).status_code == 403
+        for path in ("/-/", "/-/seen", "/-/export"):
+            assert client.get(path, headers=headers).status_code == 403
+        assert seen(client)["rates"]["edits"] == 0
+        assert client.get("/livez", headers=headers).status_code == 200
+
+
+def test_its_own_page_sets_rates() -> None:
+    with provider() as client:
+        own = {"Origin": str(client.base_url).rstrip("/"), "Sec-Fetch-Site": "same-origin"}
+        assert client.post("/-/changes", json={"edits": 0.5}, headers=own).status_code == 200
+
+
 def test_what_it_saw_is_counted() -> None:
     with provider(key="sesame") as client:
         poi(client, key="sesame")

@@ -36,6 +36,7 @@ THREADS = {
     "lease-renewer": "on its own loop",
     "sqlite": "writes, reads",
     "passwords": "two, to hash",
+    "name-lookup": "few, if set",
     "check": "one each, by doctor",
 }
 # By the module that starts them.
@@ -58,14 +59,14 @@ KINDS = (
         "serve links",
         "or serve redirect, which makes none",
         ("roles.serve",),
-        ("sqlite", "passwords"),
+        ("sqlite", "passwords", "name-lookup"),
         pool="compares passwords",
     ),
     Kind(
         "up",
         "everything in one process",
         ("roles.up",),
-        ("lease-renewer", "sqlite", "passwords"),
+        ("lease-renewer", "sqlite", "passwords", "name-lookup"),
         pool="all of these",
     ),
     Kind("simulator", "a provider to play with", ("roles.simulator",), pool="makes answers"),

@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from waypost.adapters.dns.system_names import SystemNames
 from waypost.bootstrap.databases import extra
 from waypost.bootstrap.stores import SharingStores
 from waypost.kernel.configuration import SettingError
@@ -25,7 +26,7 @@ ADDRESS = "address"
 
 def target_rules(settings: Settings) -> TargetRules:
     own = (urlsplit(settings.web.public_url).hostname or "", settings.web.host)
-    return TargetRules.of(settings.sharing, own)
+    return TargetRules.of(settings.sharing, own, SystemNames() if settings.sharing.resolve else None)
 
 
 def read_vocabularies(settings: Settings) -> Vocabularies:

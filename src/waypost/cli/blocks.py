@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Group, Load, print_json, print_result, say, with_json
+from waypost.cli.frame import Group, Load, print_json, print_line, print_result, say, with_json
 
 if TYPE_CHECKING:
     from waypost.bootstrap.stores import SharingStores
@@ -76,6 +76,6 @@ def list_blocks(load: Load, *, as_json: bool) -> None:
         print_json({"blocks": blocks})
         return
     for block in blocks:
-        click.echo(f"{block.kind}  {block.added_at:%Y-%m-%d}  {block.value}")
+        print_line(f"{block.kind}  {block.added_at:%Y-%m-%d}  {block.value}")
     if not blocks:
         say("nothing is blocked; next: waypost block add host bad.example.org")

@@ -1,8 +1,6 @@
 """The command `waypost config`, and its verbs."""
 
-import click
-
-from waypost.cli.frame import Group, Load, print_json, with_json
+from waypost.cli.frame import Group, Load, print_json, print_line, with_json
 
 group = Group(
     "config",
@@ -31,4 +29,4 @@ def show(load: Load, *, as_json: bool) -> None:
     rows = [(name, each.shown() or "-", each.origin, each.setting.explain) for name, each in found.items()]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
-        click.echo("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
+        print_line("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))

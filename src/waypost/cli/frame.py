@@ -12,7 +12,7 @@ import msgspec
 
 from waypost.kernel.errors import WaypostError
 from waypost.kernel.suggesting import did_you_mean
-from waypost.kernel.text import is_text
+from waypost.kernel.text import harmless, harmless_json, is_text
 from waypost.settings import Settings, load_settings
 from waypost.telemetry.logs import configure_logs, get_logger
 
@@ -106,12 +106,20 @@ def read_by(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Para
 
 
 def print_json(document: Any) -> None:
-    click.echo(msgspec.json.encode(document).decode())
+    click.echo(harmless_json(msgspec.json.encode(document).decode()))
+
+
+def print_line(text: object = "") -> None:
+    """Prints a result for people. Others may have written parts of it, so a terminal is given nothing to obey."""
+    click.echo(harmless(str(text)))
 
 
 def print_result(document: Any, text: object, *, as_json: bool) -> None:
     """Prints a document for scripts, or what it says for people."""
-    click.echo(msgspec.json.encode(document).decode() if as_json else text)
+    if as_json:
+        print_json(document)
+    else:
+        print_line(text)
 
 
 def show(document: Any, view: Callable[[Any], object], *, as_json: bool) -> None:
@@ -121,7 +129,7 @@ def show(document: Any, view: Callable[[Any], object], *, as_json: bool) -> None
 
 def say(text: str) -> None:
     """Writes to the person at the terminal, not into a pipe."""
-    click.echo(text, err=True)
+    click.echo(harmless(text), err=True)
 
 
 def run_command(command: click.Command) -> NoReturn:
@@ -164,7 +172,7 @@ def _tell(message: str, next_step: str | None, exit_code: int) -> int:
 
 def _show_traceback_if_asked() -> None:
     if "--debug" in sys.argv and sys.exc_info()[0]:
-        traceback.print_exc()
+        say(traceback.format_exc())
 
 
 def read_aloud(size: int) -> str:

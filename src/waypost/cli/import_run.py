@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Load, command, print_json, say, show, with_json
+from waypost.cli.frame import Load, command, print_json, print_line, say, show, with_json
 from waypost.cli.import_scope import ReadScope, with_scope
 from waypost.cli.import_view import print_ended
 
@@ -54,9 +54,9 @@ def plan(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
         print_json(planned)
         return
     for shard in planned.shards:
-        click.echo(shard)
+        print_line(shard)
     budget = f", which take {planned.seconds} s at {','.join(limit.name for limit in limits)}" if limits else ""
-    click.echo(f"{planned.count} shards; at least {planned.requests} requests{budget}")
+    print_line(f"{planned.count} shards; at least {planned.requests} requests{budget}")
     if scope.refresh:
         say(f"{IMPORT_ID} stands for the id that the import gets when it runs")
 
@@ -96,7 +96,7 @@ def start(load: Load, source: str, read: ReadScope, *, as_json: bool) -> None:
     if as_json:
         print_json(started)
         return
-    click.echo(started.id)
+    print_line(started.id)
     say(f"{started.shards} shards; next: waypost worker run")
 
 

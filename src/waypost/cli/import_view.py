@@ -2,9 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-import click
-
-from waypost.cli.frame import say
+from waypost.cli.frame import print_line, say
 
 if TYPE_CHECKING:
     from waypost.importing.imports import DetailedReport, ImportReport, ImportStanding, ShardReport
@@ -14,18 +12,18 @@ if TYPE_CHECKING:
 def print_standing(standing: "ImportStanding") -> None:
     done = sum(standing.shards.get(name, 0) for name in ("done", "dead", "cancelled"))
     started = standing.started_at.strftime("%Y-%m-%d %H:%M:%SZ")
-    click.echo(f"{standing.id}  {standing.status:<9}  {started}  {done} of {sum(standing.shards.values())} shards")
+    print_line(f"{standing.id}  {standing.status:<9}  {started}  {done} of {sum(standing.shards.values())} shards")
 
 
 def print_counts(report: "ImportReport") -> None:
-    click.echo(
+    print_line(
         f"{report.added} added, {report.changed} changed, {report.unchanged} unchanged, {report.removed} removed,"
         f" {report.rejected} rejected in {report.seconds:.1f} s"
     )
     shards = ", ".join(f"{count} {status}" for status, count in report.shards.items())
-    click.echo(f"shards: {shards}; requests: {report.requests}, {report.retries} retried, {report.refusals} refused")
+    print_line(f"shards: {shards}; requests: {report.requests}, {report.retries} retried, {report.refusals} refused")
     if report.unsure:
-        click.echo(
+        print_line(
             f"nothing was removed from {report.unsure} shards: their lists moved while they were read, or had records"
             " without an id; the next refresh looks again"
         )
@@ -35,14 +33,14 @@ def print_shards(report: "DetailedReport", most: int | None) -> None:
     """The slowest first. What has taken no time yet comes last, in the order of the plan."""
     slowest = sorted(report.by_shard, key=lambda each: -each.seconds)
     for each in slowest[:most]:
-        click.echo(_shard_line(each))
+        print_line(_shard_line(each))
     if left := len(slowest[most:]) if most is not None else 0:
         say(f"and {left} more shards; all of them: waypost import report {report.id} --all-shards")
 
 
 def print_rejects(report: "DetailedReport") -> None:
     for each in report.rejects:
-        click.echo(f"rejected  {each.external_id or 'a record without an id'}  {each.shard}  {each.reason}")
+        print_line(f"rejected  {each.external_id or 'a record without an id'}  {each.shard}  {each.reason}")
     if 0 < len(report.rejects) < report.rejected:
         say(f"these are {len(report.rejects)} of the rejected records")
 

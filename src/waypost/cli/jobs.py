@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from waypost.cli.frame import Group, Load, print_json, print_result, say, with_json
+from waypost.cli.frame import Group, Load, print_json, print_line, print_result, say, with_json
 from waypost.cli.job_choice import filters, read_choice
 from waypost.cli.job_view import views_of
 from waypost.kernel.clock import utc_now
@@ -67,7 +67,7 @@ def list_jobs(load: Load, status: Status | None, prefix: str, limit: int, *, as_
         return
     for job in jobs:
         waits = f"(waits for {job.waits_for})" if job.waits_for else ""
-        click.echo("  ".join(filter(None, (f"{job.status:<9} {job.shard}", waits, job.last_error_message))))
+        print_line("  ".join(filter(None, (f"{job.status:<9} {job.shard}", waits, job.last_error_message))))
     if not jobs:
         say("no such jobs")
     elif status == "dead":
@@ -85,7 +85,7 @@ def show(load: Load, shard: str, *, as_json: bool) -> None:
         return
     for name in Job.__struct_fields__:
         value = getattr(job, name)
-        click.echo(f"{name:<20} {'-' if value is None else value}")
+        print_line(f"{name:<20} {'-' if value is None else value}")
 
 
 @group.command("revive", examples=("waypost job revive ocm/country:DE/full:2026-02-21", "waypost job revive --all"))

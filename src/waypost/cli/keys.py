@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from waypost.access.keys import SCOPES
-from waypost.cli.frame import Group, Load, print_json, print_result, read_by, say, with_json
+from waypost.cli.frame import Group, Load, print_json, print_line, print_result, read_by, say, with_json
 from waypost.cli.moments import moment_ahead
 from waypost.kernel.quantities import parse_duration_between
 
@@ -94,7 +94,7 @@ def list_all(load: Load, *, as_json: bool) -> None:
         return
     for key in keys:
         scopes = ",".join(key.scopes)
-        click.echo(f"{key.id}  {key.created_at:%Y-%m-%d}  {scopes:<24}  {key.name}  {_life(key)}")
+        print_line(f"{key.id}  {key.created_at:%Y-%m-%d}  {scopes:<24}  {key.name}  {_life(key)}")
     if not keys:
         say("no keys yet; next: waypost key create NAME --scope links:write")
 
@@ -146,7 +146,7 @@ def _show_token(key: "KeyView", *, as_json: bool) -> None:
     if as_json:
         print_json(key)
         return
-    click.echo(key.token)
+    print_line(key.token)
     say(f"keep it safe: it cannot be shown again. Its id is {key.id}")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from waypost.cli.frame import Load, command, print_json, say, with_json, with_settings
+from waypost.cli.frame import Load, command, print_json, print_line, say, with_json, with_settings
 
 if TYPE_CHECKING:
     from waypost.bootstrap.stores import SharingStores
@@ -61,7 +61,7 @@ def _tell(report: "LinkImportReport", *, dry_run: bool) -> None:
     if len(report.refused) > _MOST_TOLD:
         say(f"and {len(report.refused) - _MOST_TOLD} more; --json tells all")
     made = "would be made" if dry_run else "made"
-    click.echo(
+    print_line(
         f"{report.read} links read: {report.made} {made}, {report.there} there already, {len(report.refused)} refused"
     )
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import click
 
-from waypost.cli.frame import Load, command, print_json, say, with_json
+from waypost.cli.frame import Load, command, print_json, print_line, say, with_json
 from waypost.cli.moments import moment
 
 
@@ -51,6 +51,6 @@ def list_links(
         return
     for link in links:
         ended = "  disabled" if link.disabled else ""
-        click.echo(f"{link.created_at:%Y-%m-%d}  {link.visits:>8}  {link.phrase:<32}  {link.target}{ended}")
+        print_line(f"{link.created_at:%Y-%m-%d}  {link.visits:>8}  {link.phrase:<32}  {link.target}{ended}")
     if not links:
         say("no such links")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from waypost.cli.frame import Load, command, print_json, with_json
+from waypost.cli.frame import Load, command, print_json, print_line, with_json
 from waypost.cli.moments import moment
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ def stats(load: Load, phrase: str, *, zone: str, as_json: bool, **asked: Any) ->
 
 
 def _print(found: "StatisticsDocument") -> None:
-    click.echo(f"visits: {found.visits}; visitors: {found.visitors}, each counted once a day; by bots: {found.bots}")
+    print_line(f"visits: {found.visits}; visitors: {found.visitors}, each counted once a day; by bots: {found.bots}")
     most = max((bucket.visits for bucket in found.series.buckets), default=0)
     form = "%Y-%m-%d" if found.series.step == "day" else "%Y-%m-%d %H:%M"
     for bucket in found.series.buckets:
         bar = "█" * (-(-bucket.visits * _WIDEST // most) if most else 0)
-        click.echo(f"  {bucket.at:{form}}  {bucket.visits:>8}  {bar}".rstrip())
+        print_line(f"  {bucket.at:{form}}  {bucket.visits:>8}  {bar}".rstrip())
     for name in ("referrers", "browsers", "devices", "systems", "languages", "countries"):
         values: Sequence[Value] = getattr(found, name)
         if any(each.value for each in values):
-            click.echo(f"{name:<10} " + ", ".join(f"{each.value or 'unknown'} {each.visits}" for each in values))
+            print_line(f"{name:<10} " + ", ".join(f"{each.value or 'unknown'} {each.visits}" for each in values))

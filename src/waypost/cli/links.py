@@ -14,7 +14,7 @@ from waypost.cli import (
     link_stats,
     link_write,
 )
-from waypost.cli.frame import Group, Load, print_json, with_json
+from waypost.cli.frame import Group, Load, print_json, print_line, with_json
 
 if TYPE_CHECKING:
     from waypost.sharing.links.link import LinkDocument
@@ -52,9 +52,9 @@ def show(load: Load, phrase: str, *, all_kept: bool, as_json: bool) -> None:
     if as_json:
         print_json(link)
         return
-    click.echo(link.url)
+    print_line(link.url)
     for name, value in _facts(link):
-        click.echo(f"  {name:<9} {value}")
+        print_line(f"  {name:<9} {value}")
 
 
 def _facts(link: "LinkDocument") -> list[tuple[str, str]]:

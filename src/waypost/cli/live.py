@@ -12,12 +12,14 @@ import msgspec
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from waypost.bootstrap.stores import open_stores
-from waypost.cli.frame import print_json
+from waypost.cli.frame import print_json, print_line
 from waypost.kernel.clock import utc_now
 from waypost.kernel.quantities import parse_duration
 from waypost.kernel.stopping import Stop
+from waypost.kernel.text import harmless
 from waypost.scaling.jobs.job import STATUSES, Job, Status
 from waypost.settings import Settings
 
@@ -50,7 +52,7 @@ def display(
     if as_json:
         yield print_json
     elif not sys.stdout.isatty():
-        yield lambda view: click.echo(sentence(view))
+        yield lambda view: print_line(sentence(view))
     else:
         with Live(console=Console(), auto_refresh=False) as live:
             yield lambda view: live.update(table(view), refresh=True)
@@ -87,7 +89,6 @@ def _table(view: View) -> Table:
         table.add_column(name, justify="right" if name in {"fence", "attempts", "lease left"} else "left")
     for job in view.leases:
         left = (job.lease_until - view.at).total_seconds() if job.lease_until else 0.0
-        table.add_row(
-            job.shard, job.lease_owner or "-", str(job.fence), job.cursor or "-", str(job.attempts), f"{left:.0f} s"
-        )
+        cells = job.shard, job.lease_owner or "-", str(job.fence), job.cursor or "-", str(job.attempts), f"{left:.0f} s"
+        table.add_row(*(Text(harmless(cell)) for cell in cells))
     return table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 import msgspec
 
-from waypost.cli.frame import Group, Load, print_json, print_result, say, with_json, with_settings
+from waypost.cli.frame import Group, Load, print_json, print_line, print_result, say, with_json, with_settings
 from waypost.kernel.errors import NotFound
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def show(load: Load, place: str, *, as_json: bool) -> None:
         print_json(_document(kept))
         return
     for name, value in _document(kept).items():
-        click.echo(f"{name:<20} {'-' if value is None else _shown(value)}")
+        print_line(f"{name:<20} {'-' if value is None else _shown(value)}")
 
 
 def _shown(value: Any) -> str:

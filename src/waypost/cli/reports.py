@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Group, Load, print_json, print_result, say, with_json
+from waypost.cli.frame import Group, Load, print_json, print_line, print_result, say, with_json
 
 if TYPE_CHECKING:
     from waypost.bootstrap.stores import SharingStores
@@ -38,7 +38,7 @@ def list_reports(load: Load, status: str, limit: int, *, as_json: bool) -> None:
     for report in found:
         text = _safe(report.text)
         short = text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
-        click.echo(f"{report.id}  {report.at:%Y-%m-%d}  {_state(report):<9}  {report.phrase:<32}  {short}")
+        print_line(f"{report.id}  {report.at:%Y-%m-%d}  {_state(report):<9}  {report.phrase:<32}  {short}")
     if not found:
         say("no such reports")
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Group, Load, print_json, print_result, say, with_json, with_settings
+from waypost.cli.frame import Group, Load, print_json, print_line, print_result, say, with_json, with_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +59,7 @@ def list_schedules(load: Load, *, check: bool, as_json: bool) -> int:
     if not check:
         return 0
     for line in wrong:
-        click.echo(line, err=as_json)
+        (say if as_json else print_line)(line)
     return 1 if wrong else 0
 
 
@@ -155,7 +155,7 @@ def _print(found: "list[ListedSchedule]") -> None:
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+        print_line("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _time(moment: "datetime | None") -> str:

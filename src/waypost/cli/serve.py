@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from waypost.cli.frame import Group, Load, with_settings
+from waypost.cli.frame import Group, Load, print_line, with_settings
 
 if TYPE_CHECKING:
     from waypost.roles.serve import Links
@@ -75,7 +75,7 @@ def _serve(
     moves_on = settings.found["listen.port"].origin == "default"
 
     def on_up(url: str) -> None:
-        click.echo(f"Waypost serves at {url}")
+        print_line(f"Waypost serves at {url}")
 
     _, stop = run(lambda stop: serve_role(settings, stop, on_up, places=places, links=links, moves_on=moves_on))
     return stop.exit_code

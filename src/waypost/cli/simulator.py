@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from waypost.cli.frame import Group, read_by
+from waypost.cli.frame import Group, print_line, read_by
 from waypost.kernel.quantities import parse_duration
 from waypost.scaling.ratelimit.limits import parse_limits
 
@@ -104,7 +104,7 @@ def run(port: int | None, *, debug: bool, **given: Any) -> int:
     )
 
     def on_up(url: str) -> None:
-        click.echo(f"The simulated provider is at {url}")
+        print_line(f"The simulated provider is at {url}")
 
     _, stop = run_role(
         lambda stop: simulate(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Load, command, print_json, read_by, say, with_json
+from waypost.cli.frame import Load, command, print_json, print_line, read_by, say, with_json
 from waypost.kernel.quantities import parse_size
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def build(load: Load, processes: int | None, memory: int | None, files: tuple[Pa
     if as_json:
         print_json(manifest)
         return
-    click.echo(manifest.generation)
+    print_line(manifest.generation)
     say(f"{manifest.count} places in {settings.snapshots / manifest.generation}")
     if not manifest.count and not files:
         say("the store is empty; next: waypost import run --source ocm --country DE,FR")

@@ -4,7 +4,7 @@ from collections import Counter
 
 import click
 
-from waypost.cli.frame import Load, command, print_json, say, with_json
+from waypost.cli.frame import Load, command, print_json, print_line, say, with_json
 
 
 @command(
@@ -41,10 +41,10 @@ def diff(load: Load, old: str | None, new: str | None, *, ids: bool, as_json: bo
             if as_json:
                 print_json(each)
             elif ids:
-                click.echo(f"{each.change:<7} {each.id}")
+                print_line(f"{each.change:<7} {each.id}")
     if as_json:
         print_json({"from": before.name, "to": after.name, **counts})
         return
     sentence = ", ".join(f"{count:,} {change}" for change, count in counts.items())
-    tell = say if ids else click.echo
+    tell = say if ids else print_line
     tell(f"{sentence} from {before.name} to {after.name}")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Load, command, print_json, say, with_json
+from waypost.cli.frame import Load, command, print_json, print_line, say, with_json
 
 if TYPE_CHECKING:
     from waypost.kernel.stopping import Stop
@@ -82,7 +82,7 @@ def _show(pulled: "Pulled", *, as_json: bool) -> None:
     if as_json:
         print_json(pulled)
         return
-    click.echo(pulled.generation)
+    print_line(pulled.generation)
     if pulled.moved or pulled.received:
         received, size = read_aloud(pulled.received), read_aloud(pulled.size)
         say(f"{pulled.places:,} places; {received} of {size} came over the network")

@@ -2,7 +2,7 @@
 
 import click
 
-from waypost.cli.frame import Load, command, print_json, print_result, say, with_json
+from waypost.cli.frame import Load, command, print_json, print_line, print_result, say, with_json
 
 
 @command("list", examples=("waypost snapshot list", "waypost snapshot list --json | jq '.[].size'"))
@@ -24,10 +24,10 @@ def list_generations(load: Load, *, as_json: bool) -> None:
     for each in found:
         mark = "*" if each.current else " "
         if each.created_at is None or each.places is None or each.size is None:
-            click.echo(f"{mark} {each.generation}  {each.problem}")
+            print_line(f"{mark} {each.generation}  {each.problem}")
         else:
             created, size = f"{each.created_at:%Y-%m-%d %H:%M:%S} UTC", read_aloud(each.size)
-            click.echo(f"{mark} {each.generation}  {created} {each.places:>11,} places {size:>10}")
+            print_line(f"{mark} {each.generation}  {created} {each.places:>11,} places {size:>10}")
     if not found:
         say(f"there are no generations in {settings.snapshots}; next: waypost snapshot build")
 
@@ -62,11 +62,11 @@ def info(load: Load, generation: str | None, *, as_json: bool) -> None:
         "size": read_aloud(described.size),
     }
     for name, value in lines.items():
-        click.echo(f"{name:<13} {value}")
+        print_line(f"{name:<13} {value}")
     for section in manifest.sections:
-        click.echo(f"  {section.name:<13} {read_aloud(section.size):>10}  xxh3 {section.xxh3}")
+        print_line(f"  {section.name:<13} {read_aloud(section.size):>10}  xxh3 {section.xxh3}")
     for field, count in msgspec.to_builtins(manifest).get("values", {}).items():
-        click.echo(f"  {field:<13} {count:>10,}  values")
+        print_line(f"  {field:<13} {count:>10,}  values")
 
 
 @command("verify", examples=("waypost snapshot verify", "waypost snapshot verify 20261115T093640Z-ab4d41cc --quick"))
@@ -146,5 +146,5 @@ def prune(load: Load, keep: int | None, *, as_json: bool) -> None:
         print_json({"removed": removed, "kept": kept})
         return
     for name in removed:
-        click.echo(name)
+        print_line(name)
     say(f"{len(removed)} removed, {len(kept)} kept")

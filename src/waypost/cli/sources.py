@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from waypost.cli.frame import Group, Load, show, with_json
+from waypost.cli.frame import Group, Load, print_line, show, with_json
 
 if TYPE_CHECKING:
     from waypost.importing.inspect_sources import CheckedSource, ListedSource, Misunderstood, SourceList
@@ -74,12 +74,12 @@ def check(load: Load, file: str, *, ask: bool, as_json: bool) -> int:
 def _print_sources(found: "SourceList") -> None:
     for source in found.sources:
         _print_source(source)
-        click.echo()
+        print_line()
     known = ", ".join(f"{kind.name} ({kind.package})" for kind in found.kinds if not kind.error)
-    click.echo(f"kinds: {known}")
+    print_line(f"kinds: {known}")
     for kind in found.kinds:
         if kind.error:
-            click.echo(f"the kind {kind.name} ({kind.package}) does not work: {kind.error}")
+            print_line(f"the kind {kind.name} ({kind.package}) does not work: {kind.error}")
 
 
 def _print_checked(checked: "CheckedSource") -> None:
@@ -89,17 +89,17 @@ def _print_checked(checked: "CheckedSource") -> None:
     if not checked.asked:
         return
     more = "and this is all" if checked.last else "and there are more pages"
-    click.echo(f"\nthe provider sent {checked.received} records, {more}")
+    print_line(f"\nthe provider sent {checked.received} records, {more}")
     for place in checked.places:
         _print_place(place)
     for reject in checked.rejects:
         _print_reject(reject)
     if checked.fits is False:
-        click.echo("\nno record could be understood: correct the [fields] of the file")
+        print_line("\nno record could be understood: correct the [fields] of the file")
 
 
 def _print_source(source: "ListedSource") -> None:
-    click.echo(source.name)
+    print_line(source.name)
     _line("kind", source.kind)
     _line("provider", source.provider)
     _line("licence", f"{source.licence.name}; {source.licence.attribution}" if source.licence else None)
@@ -110,20 +110,20 @@ def _print_source(source: "ListedSource") -> None:
 
 
 def _print_place(place: Mapping[str, Any]) -> None:
-    click.echo(f"\n{place['external_id']}")
+    print_line(f"\n{place['external_id']}")
     for name, value in place.items():
         if name not in {"external_id", "source"}:
             _line(name, _shown(value))
 
 
 def _print_reject(reject: "Misunderstood") -> None:
-    click.echo(f"\n{reject.external_id or 'a record without an id'} is not a place: {reject.reason}")
+    print_line(f"\n{reject.external_id or 'a record without an id'} is not a place: {reject.reason}")
     _line("its keys", ", ".join(reject.keys) or "none")
 
 
 def _line(name: str, value: str | None) -> None:
     if value:
-        click.echo(f"  {name:<20} {value}")
+        print_line(f"  {name:<20} {value}")
 
 
 def _shown(value: Any) -> str:

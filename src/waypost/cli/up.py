@@ -2,7 +2,7 @@
 
 import click
 
-from waypost.cli.frame import Load, command, say, with_settings
+from waypost.cli.frame import Load, command, print_line, say, with_settings
 
 
 @command(
@@ -37,7 +37,7 @@ def up(load: Load, host: str | None, port: int | None, places: int | None, count
     )
 
     def on_up(url: str) -> None:
-        click.echo(f"Waypost is up at {url}")
+        print_line(f"Waypost is up at {url}")
         say(f"data in {settings.storage.folder}; Ctrl-C ends it")
 
     _, stop = run(lambda stop: up_role(settings, wish, stop, on_up))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from waypost.cli.frame import Group, Load, print_json, with_json
+from waypost.cli.frame import Group, Load, print_json, print_line, with_json
 
 if TYPE_CHECKING:
     from waypost.sharing.phrases.checking import Checked
@@ -62,9 +62,9 @@ def _print(checked: "Checked") -> None:
     name = checked.file or checked.language
     if not checked.problems:
         themes = ", ".join(f"{theme} {count:,}" for theme, count in checked.themes.items())
-        click.echo(f"{name}: nothing is wrong; {checked.phrases:,} phrases of three words; with a theme: {themes}")
+        print_line(f"{name}: nothing is wrong; {checked.phrases:,} phrases of three words; with a theme: {themes}")
         return
     count = len(checked.problems)
-    click.echo(f"{name}: {count} {'problem' if count == 1 else 'problems'}")
+    print_line(f"{name}: {count} {'problem' if count == 1 else 'problems'}")
     for problem in checked.problems:
-        click.echo(f"  {problem}")
+        print_line(f"  {problem}")

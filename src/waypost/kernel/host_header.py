@@ -1,8 +1,10 @@
-"""The Host of a request: strict and bounded, because answers repeat it; and which names are this machine's own."""
+"""What a request says about where it goes and which page sent it. A Host is strict and bounded, because answers repeat
+it.
+"""
 
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 _LONGEST_NAME = 253
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -28,6 +30,13 @@ def host_name(header: str) -> str | None:
 def are_usable_hosts(headers: Sequence[bytes]) -> bool:
     """Whether a request may have these Host headers: at most one, which is a host or empty."""
     return len(headers) <= 1 and all(not each or host_name(each.decode("latin-1")) is not None for each in headers)
+
+
+def is_foreign(headers: Mapping[str, str], scheme: str) -> bool:
+    """Whether a web page of another site sent a request with these headers."""
+    origin = headers.get("origin")
+    is_own = origin is None or origin == f"{scheme}://{headers.get('host', '')}"
+    return not is_own or headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}
 
 
 def is_loopback(host: str) -> bool:

@@ -66,6 +66,8 @@ class SnapshotBroken(TerminalError):
 class SnapshotTooNew(TerminalError):
     """The snapshot was built by a later release than this one."""
 
+    told_outside = "the snapshot was built by a later release"
+
 
 class NoSnapshot(TransientError):
     """Nothing has been built yet."""

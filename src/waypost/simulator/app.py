@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from waypost.kernel.host_header import host_name, is_foreign, is_loopback
 from waypost.simulator.breaking import Wire, break_answer
 from waypost.simulator.changes import ProviderChanges
 from waypost.simulator.conduct import CallerRefusal, Callers, Conduct, throw
@@ -25,6 +26,7 @@ from waypost.simulator.query import ProviderQuery, QueryParameters, read_query
 from waypost.simulator.selecting import kilometres
 from waypost.simulator.shapes import MEDIA_TYPES, array, body, is_stored
 
+_NOT_YOURS = PlainTextResponse("this is for pages and programs on this machine: ask http://127.0.0.1\n", 403)
 _UNKNOWN_KEY = "REQUEST FAILED: you must specify a known API key, as the X-API-Key header or the key parameter"
 # Answers are large, so only a few are made at the same time; more would not be quicker.
 _AT_ONCE = 4
@@ -32,7 +34,9 @@ _SMALLEST_COMPRESSED = 1024
 
 
 class ProviderFront:
-    """Only requests below /v3/ are refused, delayed or broken; those for our own routes below /-/ are not logged."""
+    """Only requests below /v3/ are refused, delayed or broken. Those for our own routes below /-/ are not logged, and
+    must come from this machine, also where a name of somebody else's points to it.
+    """
 
     def __init__(self, app: ASGIApp, routes: list[BaseRoute], conduct: Conduct, journal: Journal) -> None:
         self.routes = routes
@@ -42,10 +46,15 @@ class ProviderFront:
         self._callers = Callers(conduct.limits, conduct.ban_after)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].startswith("/-") or scope["path"] == "/livez":
+        if scope["type"] != "http" or scope["path"] == "/livez":
             await self._app(scope, receive, send)
             return
         request, wire = Request(scope), Wire(receive, send)
+        if scope["path"].startswith("/-"):
+            is_ours = is_loopback(host_name(request.headers.get("host", "")) or "")
+            answer = self._app if is_ours and not is_foreign(request.headers, scope["scheme"]) else _NOT_YOURS
+            await answer(scope, receive, send)
+            return
         parameters = request.query_params.multi_items()
         key = request.headers.get("x-api-key") or QueryParameters(parameters).text("key")
         visit = self._journal.arrive(request.method, scope["path"], parameters, key)

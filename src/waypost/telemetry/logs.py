@@ -3,9 +3,11 @@
 import logging
 import sys
 from dataclasses import dataclass
+from io import StringIO
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from waypost.kernel.configuration import redact_url, setting
+from waypost.kernel.text import harmless
 from waypost.telemetry.rated_log import LibraryLineRate
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def configure_logs(level: str) -> None:
         structlog.processors.TimeStamper(fmt="%H:%M:%S" if pretty else "iso", utc=not pretty),
     ]
     if pretty:
-        render: list[Any] = [_redact, structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+        render: list[Any] = [_redact, _make_harmless, structlog.dev.ConsoleRenderer(exception_formatter=_traceback)]
     else:
         # Without the values of local variables: keys are among them.
         tracebacks = structlog.tracebacks.ExceptionDictTransformer(show_locals=False)
@@ -83,6 +85,19 @@ def parse_level(text: str) -> str:
 
 def _redact(_logger: "WrappedLogger", _method: str, event: "EventDict") -> "EventDict":
     return cast("EventDict", _redacted(event))
+
+
+def _make_harmless(_logger: "WrappedLogger", _method: str, event: "EventDict") -> "EventDict":
+    """Others may have written what is logged: a terminal is given nothing to obey. Only texts are shown as they are."""
+    return {name: harmless(value) if isinstance(value, str) else value for name, value in event.items()}
+
+
+def _traceback(out: TextIO, raised: Any) -> None:
+    import structlog  # noqa: PLC0415 - as above
+
+    text = StringIO()
+    structlog.dev.plain_traceback(text, raised)
+    out.write(harmless(text.getvalue()))
 
 
 def _redacted(value: Any) -> Any:

@@ -81,10 +81,11 @@ def make_app(
     if followed:
         routers += [robots_routes(followed), report_routes(followed)]
     routers.append(asset_routes(page=status is not None))
+    if links and places:
+        # Before the places: an id may end in /link, too, and what only this route takes must say so.
+        routers.append(place_link_routes(links, places.live, guard, gate))
     if front:
         routers.append(front.router())
-    if links and places:
-        routers.append(place_link_routes(links, places.live, guard, gate))
     if followed:
         # Last, because these routes match every single word that no other route has.
         routers += [preview_routes(followed), qr_code_routes(followed), redirect_routes(followed)]

@@ -55,6 +55,7 @@ KNOWN = {
     ("link-changed", 1, 409),
     ("link-invalid", 2, 400),
     ("links-elsewhere", 2, 400),
+    ("lookup-failed", 1, 503),
     ("loopback-only", 1, 403),
     ("mass-delete", 1, 500),
     ("mixed-providers", 2, 400),

@@ -86,6 +86,7 @@ class Author:
         blank = self.prepare(draft, utc_now(), inside=inside)
         if found := await self.reusable(draft, blank):
             return MadeLink(found, "reused")
+        await self.rules.look_up(blank.target)
         if draft.password is not None:
             blank = msgspec.structs.replace(blank, password=await hash_in_thread(check_password(draft.password)))
         try:

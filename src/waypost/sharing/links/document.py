@@ -17,7 +17,9 @@ _SEPARATORS = re.compile(r"[-_ ]+")
 
 
 class EditDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """`by` is `key:` and the key's id, `local` or `anonymous`; `before` is null for the link's creation."""
+    """`by` is `key:` and the key's id, `local` or `anonymous`; to whoever shows an edit token, `admin` stands for the
+    first two. `before` is null for the link's creation.
+    """
 
     version: int
     at: datetime

@@ -41,6 +41,8 @@ async def edit(
     machine) may enable what an administrator has disabled; others get DisabledByAdmin.
     """
     fields = _checked(rules, link, changes)
+    if fields.get("target", link.target) != link.target:
+        await rules.look_up(fields["target"])
     if isinstance(changes.password, str):
         fields["password"] = await hash_in_thread(check_password(changes.password))
     may_enable = is_admin or by == LOCAL.name

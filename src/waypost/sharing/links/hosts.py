@@ -13,6 +13,8 @@ _LONGEST = 253
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.ASCII)
 _TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
+# All addresses that were ever given out for the Internet; and those in it that are for documentation.
+_INTERNET, _EXAMPLES = ipaddress.IPv6Network("2000::/3"), ipaddress.IPv6Network("3fff::/20")
 
 
 class BadHost(ValueError):
@@ -106,7 +108,7 @@ def _read_ipv6(text: str) -> Address:
 
 def _is_public_address(address: Address) -> bool:
     if isinstance(address, ipaddress.IPv6Address):
-        if address.is_reserved and address not in _TRANSLATED:
+        if address in _EXAMPLES or not (address in _INTERNET or address in _TRANSLATED):
             return False
         if inside := _ipv4_inside(address):
             return _is_public_address(inside)

@@ -94,6 +94,7 @@ class _Batch:
         async for number, draft in with_pauses(self._drafts.items()):
             try:
                 blank = self._author.prepare(draft, now)
+                await self._author.rules.look_up(blank.target)
                 if draft.password is not None:
                     blank = msgspec.structs.replace(blank, password=await _hash_once(draft.password, passwords))
                 same = blank.target, blank.owner, blank.forward_query, blank.place_id

@@ -84,6 +84,7 @@ class Mover:
             # The share link of a place leads to the place's page here, as it did on the site it comes from.
             inside = draft.place_id is not None and draft.target == place_page(draft.place_id)
             link = self._author.prepare(draft, self._now, inside=inside)
+            await self._author.rules.look_up(link.target)
             link = await self._with_password(self._with_language(link, draft), draft)
         except TerminalError as error:
             self._refuse(line.number, draft.phrase, error)

@@ -78,6 +78,12 @@ class SharingSettings:
     allow_private: bool = setting(
         "links.allow_private", "off", "whether links may lead to private networks and to this machine", parse_switch
     )
+    resolve: bool = setting(
+        "links.resolve",
+        "off",
+        "whether names in targets are looked up, so that none leads to a private one",
+        parse_switch,
+    )
     blocked_hosts: frozenset[str] = setting(
         "links.blocked_hosts",
         "",

@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from waypost.kernel.errors import AskedWrongly
 from waypost.sharing.links.hosts import Address, BadHost, is_among, is_below, is_public, read_host
+from waypost.sharing.links.name_lookup import NameLookup
 from waypost.sharing.links.settings import SharingSettings
 from waypost.sharing.links.terms import LONGEST_TARGET
 
@@ -58,18 +59,20 @@ class TargetRules:
     blocked: frozenset[str] = frozenset()
     # Whether all addresses of this machine are ours.
     is_everywhere: bool = False
+    # Looks up where names lead; None leaves them alone.
+    names: NameLookup | None = None
 
     @classmethod
-    def of(cls, settings: SharingSettings, own: Iterable[str]) -> Self:
+    def of(cls, settings: SharingSettings, own: Iterable[str], names: NameLookup | None = None) -> Self:
         """`own` has the hosts by which we are reached, beside those in the settings: the public address's, and the
         one we listen on. Anything that is not the name of a host is left out.
         """
-        names = {name for text in (*own, *settings.hosts) if (name := _spelt(text))}
-        is_everywhere = bool(names & _EVERYWHERE)
-        if names & _LOOPBACK:
-            names |= _LOOPBACK
+        hosts = {name for text in (*own, *settings.hosts) if (name := _spelt(text))}
+        is_everywhere = bool(hosts & _EVERYWHERE)
+        if hosts & _LOOPBACK:
+            hosts |= _LOOPBACK
         schemes = frozenset((*_WEB, *settings.schemes))
-        return cls(schemes, settings.allow_private, frozenset(names), settings.blocked_hosts, is_everywhere)
+        return cls(schemes, settings.allow_private, frozenset(hosts), settings.blocked_hosts, is_everywhere, names)
 
     def check(self, text: str) -> str:
         """Returns the target as it will be kept. Raises TargetRefused with the reason."""
@@ -84,6 +87,22 @@ class TargetRules:
         host = _read_host(parts)
         self._refuse_host(host)
         return _bounded(target if target.isascii() else _to_ascii(parts, host))
+
+    async def look_up(self, target: str) -> None:
+        """Raises TargetRefused if the name in a checked target leads to a private address, or nowhere."""
+        parts = _split(target)
+        if self.names is None or self.allow_private or not parts.netloc:
+            return
+        host = _read_host(parts)
+        if not isinstance(host, str):
+            return
+        found = await self.names.addresses(host)
+        if not found:
+            raise TargetRefused(f"there is no host {host}: nobody would find it")
+        if not all(is_public(address) for address in found):
+            raise TargetRefused(
+                f"{host} leads to a private network, where others would find something else, or nothing"
+            )
 
     def _refuse_host(self, host: str | Address) -> None:
         name = str(host)

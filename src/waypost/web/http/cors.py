@@ -11,8 +11,6 @@ Headers = tuple[Header, ...]
 _OPEN = ("/", "/v1/places", "/collections", "/conformance", "/openapi.json")
 # With the slash: a phrase may begin like them.
 _BELOW = ("/v1/places/", "/collections/", "/tiles/")
-# Making a link to a place is not reading.
-_WRITTEN = "/link"
 _EXPOSED = b"ETag, Content-Length"
 _PREFLIGHT: Headers = (
     (b"access-control-allow-methods", b"GET, HEAD"),
@@ -31,7 +29,7 @@ class Cors:
         self._origins = {origin.encode() for origin in origins}
 
     def headers(self, path: str, asked: Mapping[bytes, bytes]) -> Headers:
-        if not self.is_open or not (path in _OPEN or path.startswith(_BELOW)) or path.endswith(_WRITTEN):
+        if not self.is_open or not (path in _OPEN or path.startswith(_BELOW)):
             return ()
         if self._all:
             return (b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", _EXPOSED)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from fastapi import Request
 
 from waypost.kernel.errors import Forbidden
-from waypost.kernel.host_header import host_name, is_loopback
+from waypost.kernel.host_header import host_name, is_foreign, is_loopback
 from waypost.telemetry.logs import get_logger
 from waypost.web.http.peer_user import End, is_own_user
 from waypost.web.settings import WebSettings
@@ -89,12 +89,9 @@ def _check_headers(request: Request) -> None:
     if request.scope["http_version"] == "1.0":
         # nginx speaks it to the servers behind it unless it is told otherwise, and hardly anybody else does.
         raise LoopbackOnly("this request came in HTTP/1.0, as through a proxy")
-    host = request.headers.get("host", "")
-    if not is_loopback(host_name(host) or ""):
+    if not is_loopback(host_name(request.headers.get("host", "")) or ""):
         raise LoopbackOnly("the Host header names another machine (use localhost or 127.0.0.1)")
-    origin = request.headers.get("origin")
-    is_foreign = origin is not None and origin != f"{request.url.scheme}://{host}"
-    if is_foreign or request.headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}:
+    if is_foreign(request.headers, request.url.scheme):
         raise LoopbackOnly("another web page sent this request")
 
 

@@ -49,12 +49,14 @@ class Bounds:
         started = perf_counter()
         status = 500
         headers = dict(scope["headers"])
+        # Making a link to a place is not reading, so no other site's page may see the answer.
+        read = "" if scope["method"] == "POST" else scope["path"]
 
         async def send_on(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*self.head(scope["path"], headers).headers, *message["headers"]]
+                message["headers"] = [*self.head(read, headers).headers, *message["headers"]]
             await send(message)
 
         try:

@@ -12,9 +12,9 @@ from starlette.types import Receive, Scope, Send
 
 
 class _PlaceConvertor(PathConvertor):
-    """Provider ids may have slashes, such as `node/240109189`; a path that ends with /link is a place's share link."""
+    """Provider ids may have slashes, such as `node/240109189`, also at their ends."""
 
-    regex = ".*[^/](?<!/link)"
+    regex = ".+"
 
 
 register_url_convertor("place", _PlaceConvertor())
@@ -30,6 +30,12 @@ def readable(router: APIRouter, path: str, endpoint: Callable[..., Any], **more:
     )
 
 
+def without_slash(scope: Scope) -> Response:
+    """Leads to the same path without slashes at its end."""
+    query = scope["query_string"].decode("latin-1")
+    return RedirectResponse(quote(scope["path"].rstrip("/")) + (f"?{query}" if query else ""))
+
+
 class WithoutSlash:
     """Redirects a path with a slash at its end to the one without, if there is a route.
 
@@ -42,9 +48,7 @@ class WithoutSlash:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"].rstrip("/")
         if scope["type"] == "http" and path != scope["path"] and self._is_known({**scope, "path": path}):
-            query = scope["query_string"].decode("latin-1")
-            answer = RedirectResponse(quote(path) + (f"?{query}" if query else ""))
-            await answer(scope, receive, send)
+            await without_slash(scope)(scope, receive, send)
         else:
             await self._otherwise(scope, receive, send)
 

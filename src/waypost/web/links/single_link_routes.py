@@ -104,7 +104,7 @@ def _describe_making(router: APIRouter, links: "_Links") -> None:
             200: gives("There already", LinkDocument, Location=where, ETag=_ETAG),
             400: refuses(*_ASKED_WRONGLY, *_OF_A_LINK, "phrase-refused", "unknown-language", "unknown-theme"),
             409: refuses("phrase-taken", "idempotency-key-reused"),
-            503: refuses("no-phrase-free", "space-full", "store-trouble"),
+            503: refuses("no-phrase-free", "space-full", "store-trouble", "lookup-failed"),
             **_REFUSED,
             **_BODY_REFUSED,
         },

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 from msgspec import Meta
 
+from waypost.access.caller import ANONYMOUS
 from waypost.kernel.clock import utc_now
 from waypost.sharing.links.document import EditDocument, show_edit
 from waypost.sharing.links.everything import KeptLine, everything
@@ -18,7 +19,7 @@ from waypost.sharing.visits.statistics import StatisticsQuestion, count_visits
 from waypost.sharing.visits.store import Span, Step
 from waypost.sharing.visits.zones import LONGEST_ZONE, read_zone
 from waypost.web.http import parameter_values
-from waypost.web.http.authentication import WriteGuard
+from waypost.web.http.authentication import Asker, WriteGuard
 from waypost.web.http.parameters import Parameter, Parameters
 from waypost.web.http.routing import readable
 from waypost.web.links import time_parameters
@@ -140,7 +141,8 @@ def visits_and_history_routes(parts: LinkParts, guard: WriteGuard) -> APIRouter:
         limit = values.get("limit", _DEFAULT_EDITS)
         edits = await parts.links.history(link.id, values.get("after", 0), limit + 1)
         following = edits[limit - 1].version if len(edits) > limit else None
-        return _answer(History(link.phrase, [show_edit(edit) for edit in edits[:limit]], following))
+        shown = [_without_names(show_edit(edit), asker) for edit in edits[:limit]]
+        return _answer(History(link.phrase, shown, following))
 
     def add(path: str, endpoint: Any, taken: Parameters, found: Any, *slugs: str) -> None:
         answers = {
@@ -178,6 +180,13 @@ async def _after(first: bytes, others: AsyncIterator[bytes]) -> AsyncIterator[by
     yield first
     async for each in others:
         yield each
+
+
+def _without_names(edit: EditDocument, asker: Asker) -> EditDocument:
+    """A stranger, who has but an edit token, learns that an administrator changed their link, and not which."""
+    if asker.caller != ANONYMOUS or edit.by == ANONYMOUS.name:
+        return edit
+    return msgspec.structs.replace(edit, by="admin")
 
 
 def _answer(document: msgspec.Struct) -> Response:

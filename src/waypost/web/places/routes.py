@@ -9,7 +9,7 @@ from starlette.types import Scope
 
 from waypost.kernel.errors import WaypostError
 from waypost.web.http.parameters import Parameters
-from waypost.web.http.routing import readable
+from waypost.web.http.routing import readable, without_slash
 from waypost.web.places import openapi as says
 from waypost.web.places.answer import Answer, AnswerResponse, problem_answer
 from waypost.web.places.gate import PlacesGate
@@ -78,7 +78,11 @@ class Front:
         async def endpoint(request: Request) -> Response:
             if gate:
                 await gate.check(request)
-            return AnswerResponse(await self.answer(route.handler, request.scope, *request.path_params.values()))
+            answer = await self.answer(route.handler, request.scope, *request.path_params.values())
+            if answer.status == 404 and request.url.path.endswith("/"):  # noqa: PLR2004 - not found
+                # The slash may have been meant as part of an id; it was not.
+                return without_slash(request.scope)
+            return AnswerResponse(answer)
 
         readable(
             router,

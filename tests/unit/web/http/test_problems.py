@@ -7,7 +7,7 @@ import pytest
 from waypost.adapters.errors import StoreAway, StoreBusy, StoreFull, StoreRefused
 from waypost.adapters.sqlite.errors import StoreBroken, StoreNotWritable
 from waypost.kernel.errors import AskedWrongly, StoreTrouble, WaypostError
-from waypost.serving.format import NoSnapshot, SnapshotBroken, SnapshotNotWritten
+from waypost.serving.format import NoSnapshot, SnapshotBroken, SnapshotNotWritten, SnapshotTooNew
 from waypost.web.http.problems import from_error
 from waypost.web.places.answer import problem_answer
 
@@ -21,6 +21,7 @@ STORES = (StoreAway, StoreBusy, StoreFull, StoreRefused, StoreBroken, StoreNotWr
         *(kind(f"the database {WHERE} on db.internal:5432", next_step=f"see {WHERE}") for kind in STORES),
         SnapshotBroken(Path("/srv/my data/snapshots/one/ids"), "is missing"),
         NoSnapshot(Path("/srv/my data/snapshots")),
+        SnapshotTooNew("/srv/my data/snapshots/one/manifest.json has format version 9"),
         SnapshotNotWritten("the snapshot needs about 1 bytes in /srv/my data and could not be written"),
     ],
     ids=lambda error: error.slug,

@@ -87,3 +87,25 @@ async def test_a_strangers_idempotency_key_is_never_the_operators(links: Service
     ours = (await links.create(headers=key)).json()
     theirs = (await links.create(peer=BEYOND, headers=key)).json()
     assert ours["id"] != theirs["id"]
+
+
+async def test_an_edit_token_reads_what_became_of_its_link_and_of_no_other(links: Service) -> None:
+    mine, other = (await links.create(peer=BEYOND)).json(), (await links.create(peer=BEYOND)).json()
+    holder: dict[str, Any] = {"peer": BEYOND, "headers": {"X-Edit-Token": mine["edit_token"]}}
+    for path in ("", "/stats", "/visits", "/history"):
+        assert (await links.get(f"/v1/links/{mine['phrase']}{path}", **holder)).status_code == 200
+        assert_problem(await links.get(f"/v1/links/{other['phrase']}{path}", **holder), 404, "unknown-link")
+    assert_problem(await links.get("/v1/links", **holder), 403, "loopback-only")
+
+
+async def test_the_history_that_a_stranger_reads_names_no_key_of_ours(links: Service) -> None:
+    mine = (await links.create(peer=BEYOND)).json()
+    token = {"X-Edit-Token": mine["edit_token"]}
+    await links.change(mine["phrase"], peer=BEYOND, headers=token, title="one")
+    await links.change(mine["phrase"], key=await links.key("admin"), title="two")
+    await links.change(mine["phrase"], title="three")
+    path = f"/v1/links/{mine['phrase']}/history"
+    told = (await links.get(path, peer=BEYOND, headers=token)).json()["edits"]
+    assert [edit["by"] for edit in told] == ["anonymous", "anonymous", "admin", "admin"]
+    known = (await links.get(path)).json()["edits"]
+    assert [edit["by"].partition(":")[0] for edit in known] == ["anonymous", "anonymous", "key", "local"]

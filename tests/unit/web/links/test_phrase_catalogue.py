@@ -121,6 +121,8 @@ async def test_a_place_that_is_not_there_has_no_link(tmp_path: Path) -> None:
 
 async def test_a_share_link_takes_no_wishes(tmp_path: Path) -> None:
     async with link_service(tmp_path, places=3) as links:
+        assert_problem(await links.ask("POST", "/v1/places/sim:1//link"), 404, "unknown-place")
+        assert_problem(await links.ask("POST", "/v1/places/sim:1/link/link"), 404, "unknown-place")
         answer = await links.ask("POST", "/v1/places/sim:1/link", json={"target": "https://example.org/"})
         assert_problem(answer, 400, "bad-parameter")
         assert (await links.ask("POST", "/v1/places/sim:1/link", json={})).status_code == 201

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import msgspec
@@ -70,6 +71,19 @@ def test_an_id_may_have_a_slash_in_it(tmp_path: Path, route: str, by: str) -> No
     build([msgspec.structs.replace(PLACES[0], external_id="osm:node/1", source="osm")], tmp_path, now=NOW)
     answer = get(app_over(tmp_path), f"{route}/{by}")
     assert answer.json()["properties"]["external_id"] == "osm:node/1"
+
+
+@pytest.mark.parametrize("external_id", ["osm:a/link", "osm:a/", "osm:a//", "osm:link", "osm:/link/"])
+@pytest.mark.parametrize("safe", [":/", ":"], ids=["plain", "escaped"])
+def test_an_id_may_end_as_other_routes_do(tmp_path: Path, route: str, external_id: str, safe: str) -> None:
+    build([msgspec.structs.replace(PLACES[0], external_id=external_id, source="osm")], tmp_path, now=NOW)
+    answer = get(app_over(tmp_path), f"{route}/{quote(external_id, safe=safe)}")
+    assert answer.json()["properties"]["external_id"] == external_id
+
+
+@pytest.mark.parametrize("place", ["link", "a/link", "counts/link"])
+def test_a_share_link_is_not_a_place(app: ASGIApp, place: str) -> None:
+    assert_problem(get(app, f"/v1/places/{place}"), 404, "unknown-place")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Names of hosts, looked up as this machine does it."""

@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute, Route
 
 import waypost
+from support.attacks.series import ATTACKS
 from waypost.cli.frame import with_settings
 from waypost.cli.root import waypost as root_command
 from waypost.kernel.errors import TransientError, WaypostError
@@ -292,3 +293,17 @@ def test_the_picture_is_small_enough_to_load() -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert picture.stat().st_size < 300_000
     assert "docs/images/map.png" in read(ROOT / "README.md")
+
+
+def test_what_is_said_to_be_tried_is_a_test() -> None:
+    told = (ROOT / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
+    named = [
+        (file, name)
+        for file, names in re.findall(r"`(tests/[\w/.]+)` · ((?:`test_\w+`(?:, )?)+)", told)
+        for name in re.findall(r"`(test_\w+)`", names)
+    ]
+    assert len(named) > 20
+    for file, name in named:
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), f"{file} has no {name}"
+    tried = set(re.findall(r"`test_a_server_holds_against` \(([\w-]+)\)", told))
+    assert tried == set(ATTACKS)

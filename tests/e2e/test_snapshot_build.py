@@ -2,6 +2,7 @@
 happens to them.
 """
 
+import gzip
 import os
 import resource
 import signal
@@ -247,3 +248,21 @@ def test_options_that_make_no_sense_are_refused(processes: Processes, options: l
     done = processes.run("snapshot", "build", *options)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_a_bomb_is_refused_and_takes_no_more_memory_than_the_bound(processes: Processes) -> None:
+    """Two hundred megabytes in one line, packed into one."""
+    begin = b'{"type":"Feature","properties":{"name":"'
+    peaks = []
+    for name, megabytes in (("small", 2), ("bomb", 200)):
+        with gzip.open(processes.folder / f"{name}.ndjson.gz", "wb", compresslevel=1) as packed:
+            packed.write(begin)
+            for _ in range(megabytes):
+                packed.write(b"x" * 1_000_000)
+        command = ["snapshot", "build", "--from", f"{name}.ndjson.gz", "--processes", "1"]
+        running = processes.start(*command, env={"WAYPOST_IMPORT_MAX_ANSWER": "1m"})
+        running.wait_for(f"{name}.ndjson.gz, record 1: it is larger than 1048576 bytes")
+        _, status, used = os.wait4(running.process.pid, 0)
+        assert os.waitstatus_to_exitcode(status) == 1
+        peaks.append(used.ru_maxrss * 1024)
+    assert peaks[1] < peaks[0] + 60_000_000

@@ -16,6 +16,7 @@ from waypost.access.key_ring import KeyRing
 from waypost.access.keys import make_key
 from waypost.bootstrap.stores import SharingStores, open_sharing_stores
 from waypost.kernel.clock import utc_now
+from waypost.places.place import Place
 from waypost.roles.kit.link_routes_assembly import link_parts
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import Settings, load_settings
@@ -94,9 +95,13 @@ def lines_of(answer: httpx.Response) -> Sequence[Any]:
 
 @asynccontextmanager
 async def link_service(
-    folder: Path, flags: dict[str, str] | None = None, *, listening: str = "127.0.0.1", places: int = 0
+    folder: Path,
+    flags: dict[str, str] | None = None,
+    *,
+    listening: str = "127.0.0.1",
+    places: int | Sequence[Place] = 0,
 ) -> AsyncIterator[Service]:
-    """With some places too, where a number of them is given."""
+    """With places too, where some are given, or a number of them."""
     settings = load_settings({"data": str(folder), **(flags or {})}, environ={})
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_sharing_stores(settings))
@@ -110,8 +115,8 @@ async def link_service(
         yield Service(app, stores, parts, settings)
 
 
-def _places(settings: Settings, count: int) -> Places:
-    shelve(settings.snapshots, stations(count))
+def _places(settings: Settings, places: int | Sequence[Place]) -> Places:
+    shelve(settings.snapshots, stations(places) if isinstance(places, int) else places)
     live = LiveGeneration(Shelf(settings.snapshots))
     live.refresh()
     return Places(live, 100, cors=("*",), closed=not settings.web.places_open)

@@ -8,13 +8,12 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from waypost.kernel.clock import monotonic
-from waypost.kernel.errors import TransientError
+from waypost.kernel.errors import TerminalError, TransientError
 from waypost.kernel.ids import new_id
 from waypost.sharing.visits.batches import BadLine, Batch, read_batch, too_long
 from waypost.sharing.visits.set_aside import KEPT_BYTES, SetAsideFile, SetAsideLine
@@ -29,11 +28,15 @@ _SUFFIX = ".visits"
 _COMPLAIN_SECONDS = 10.0
 
 
+class SpoolNotWritable(TerminalError):
+    """The folder that visits are written to refuses new files."""
+
+
 class Segment:
     """One file of visits, a JSON object a line, locked for as long as it is open."""
 
     def __init__(self, path: Path, descriptor: int) -> None:
-        self._path = path
+        self.path = path
         self._descriptor = descriptor
         self.size = os.fstat(descriptor).st_size
         self.shipped = 0
@@ -122,7 +125,11 @@ class Segment:
         return self.size - self.shipped
 
     def remove(self) -> None:
-        self._path.unlink(missing_ok=True)
+        """Once it is shipped. In a folder that lets nothing go it stays, empty."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except PermissionError:
+            os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
 
     def leave(self) -> None:
@@ -134,16 +141,25 @@ class Spool:
     """`most_bytes` bounds what waits in this process's segment and in those that dead processes left, together."""
 
     def __init__(self, folder: Path, *, most_bytes: int, synced: bool = False) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._synced = synced
         self._most_bytes = most_bytes
         self._encode = msgspec.json.Encoder().encode
         self._spooled = 0
         self._complain_at = 0.0
-        self.own = Segment.create(folder, synced=synced)
+        self.own = self._first_segment()
         self._room = 0
         self.measure()
+
+    def _first_segment(self) -> Segment:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            return Segment.create(self._folder, synced=self._synced)
+        except OSError as error:
+            raise SpoolNotWritable(
+                f"the spool {self._folder} cannot be written: {error.strerror}",
+                next_step="make the folder writable for this user, or choose another one with --data",
+            ) from error
 
     def append(self, visit: Visit) -> bool:
         """Write a visit down before it is answered; returns false when that failed, and the loss was counted."""
@@ -179,14 +195,27 @@ class Spool:
 
     def renew(self) -> None:
         """Start a new segment once the old one is shipped, so that files do not grow for ever."""
-        done, self.own = self.own, Segment.create(self._folder, synced=self._synced)
+        try:
+            fresh = Segment.create(self._folder, synced=self._synced)
+        except OSError as error:
+            # The old one will do; it takes room on the disk, and none of the spool's.
+            self._complain("the spool cannot begin a new file", error)
+            return
+        done, self.own = self.own, fresh
         done.remove()
 
     def abandoned(self) -> Iterator[Segment]:
         for path in segments_in(self._folder):
-            with suppress(FileNotFoundError):
-                if segment := Segment.adopt(path):
-                    yield segment
+            try:
+                segment = None if path == self.own.path else Segment.adopt(path)
+            except FileNotFoundError:
+                continue
+            except PermissionError as error:
+                # One that was left by another user must not keep the others from being shipped.
+                self._complain("visits in a file of the spool are not counted, for it cannot be opened", error)
+                continue
+            if segment:
+                yield segment
 
     def _let_go(self) -> Iterator[Segment]:
         for segment in self.abandoned():
@@ -195,9 +224,12 @@ class Spool:
 
     def _lose(self, error: OSError) -> None:
         VISITS_LOST.inc()
+        self._complain("a visit is lost, and maybe more", error)
+
+    def _complain(self, what: str, error: OSError) -> None:
         if monotonic() >= self._complain_at:
             self._complain_at = monotonic() + _COMPLAIN_SECONDS
-            log.error("a visit is lost, and maybe more", message=str(error))
+            log.error(what, message=str(error))
 
 
 def segments_in(folder: Path) -> list[Path]:

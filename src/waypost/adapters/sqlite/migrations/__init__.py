@@ -27,7 +27,9 @@ def migrate(connection: sqlite3.Connection) -> list[Migration]:
                 applied.append(migration)
             connection.execute("commit")
         except BaseException:
-            connection.execute("rollback")
+            # A full disk ends the transaction by itself.
+            if connection.in_transaction:
+                connection.execute("rollback")
             raise
     return applied
 

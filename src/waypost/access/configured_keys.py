@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,7 @@ from waypost.access.keys import Key, digest_of, parse_token
 from waypost.access.settings import KeysSettings
 from waypost.kernel.clock import utc_now
 from waypost.kernel.configuration import SettingError
+from waypost.scaling.repeating import repeat
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("access")
@@ -55,9 +57,8 @@ class ConfiguredKeys:
             log.info("the file of keys was read again", count=len(self))
 
     async def keep_looking(self) -> None:
-        while True:
-            await asyncio.sleep(_LOOK_SECONDS)
-            await asyncio.to_thread(self.look)
+        look = partial(asyncio.to_thread, self.look)
+        await repeat(look, _LOOK_SECONDS, log=log, failing="the file of keys is not looked at for now", at_once=False)
 
     def _take(self, keys: Sequence[Key]) -> None:
         found: defaultdict[str, list[Key]] = defaultdict(list)

@@ -8,10 +8,12 @@ from datetime import datetime
 from waypost.access.store import KeyStore
 from waypost.kernel.errors import WaypostError
 from waypost.kernel.tasks import background
+from waypost.scaling.repeating import repeat
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("access")
 
+_FAILING = "the last uses of keys are not written for now"
 _SECONDS_BETWEEN = 60.0
 _LAST_SECONDS = 5.0
 
@@ -27,30 +29,24 @@ class KeyUses:
         self._noted[id] = now
 
     async def write(self) -> None:
-        """What cannot be written is tried again the next time."""
+        """Raises what the store raises; what could not be written is tried again the next time."""
         noted, self._noted = self._noted, {}
         if not noted:
             return
         try:
             await self._store.note_uses(noted)
-        except BaseException as error:
+        except BaseException:
             self._noted = noted | self._noted
-            if not isinstance(error, WaypostError):
-                raise
-            log.warning("the last uses of keys could not be written", error=error.slug, message=str(error))
+            raise
 
     @asynccontextmanager
     async def written(self) -> AsyncIterator[None]:
         """Writes them now and then, and once more at the end."""
-        async with background(self._keep_writing()):
+        writing = repeat(self.write, _SECONDS_BETWEEN, log=log, failing=_FAILING, at_once=False)
+        async with background(writing):
             yield
         try:
             async with asyncio.timeout(_LAST_SECONDS):
                 await self.write()
-        except TimeoutError:
-            log.warning("the last uses of keys were not written in time")
-
-    async def _keep_writing(self) -> None:
-        while True:
-            await asyncio.sleep(_SECONDS_BETWEEN)
-            await self.write()
+        except (TimeoutError, WaypostError) as error:
+            log.warning(_FAILING, message=str(error) or "there was no answer in time")

@@ -5,17 +5,18 @@ the place store was. Looking twice does no harm: a shard that is done is not enq
 store is not enqueued twice.
 """
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from waypost.importing.imports import Import, ImportStore, status_by_jobs
 from waypost.importing.pages import PageStore
 from waypost.importing.source import OpenSource
 from waypost.kernel.clock import utc_now
-from waypost.kernel.errors import AskedWrongly, WaypostError
+from waypost.kernel.errors import AskedWrongly
 from waypost.scaling.jobs.job import NewJob
 from waypost.scaling.jobs.shard_keys import ShardKey
 from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.repeating import repeat
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("reminding")
@@ -31,14 +32,8 @@ async def keep_reminding(
     open_source: OpenSource, imports: ImportStore, jobs: JobStore, pages: PageStore, *, retention: float | None
 ) -> None:
     """Runs until cancelled. Only for jobs that are kept apart: jobs beside their places are not forgotten."""
-    while True:
-        try:
-            await remind_imports(open_source, imports, jobs, pages, retention=retention)
-        except WaypostError as error:
-            log.warning("imports are not looked after for now", error=error.slug, message=str(error))
-        except Exception:
-            log.exception("imports are not looked after for now, because of a defect")
-        await asyncio.sleep(_EVERY_SECONDS)
+    remind = partial(remind_imports, open_source, imports, jobs, pages, retention=retention)
+    await repeat(remind, _EVERY_SECONDS, log=log, failing="imports are not looked after for now")
 
 
 async def remind_imports(

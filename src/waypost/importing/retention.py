@@ -5,7 +5,6 @@ What is lost: a forgotten answer is asked for in full the next time; a rejected 
 whose job is forgotten too would be imported again if it were enqueued.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Collection
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,10 +14,10 @@ from typing import Protocol
 from waypost.importing.imports import ImportStore, SomeShards, status_by_jobs
 from waypost.importing.pages import PageStore
 from waypost.kernel.clock import from_text, to_text
-from waypost.kernel.errors import WaypostError
 from waypost.scaling.events import Outbox
 from waypost.scaling.jobs.job import Status
 from waypost.scaling.jobs.store import Chosen, JobStore
+from waypost.scaling.repeating import repeat
 from waypost.scaling.store_facts import Facts
 from waypost.telemetry.logs import get_logger
 
@@ -128,14 +127,7 @@ class Retention:
 
     async def keep_forgetting(self) -> None:
         """Runs until cancelled. Of the processes that share the store, the first to note the hour does it."""
-        while True:
-            try:
-                await self.forget_old()
-            except WaypostError as error:
-                log.warning("what is old stays for now", error=error.slug, message=str(error))
-            except Exception:
-                log.exception("what is old stays for now, because of a defect")
-            await asyncio.sleep(_EVERY.total_seconds())
+        await repeat(self.forget_old, _EVERY.total_seconds(), log=log, failing="what is old stays for now")
 
     async def forget_old(self) -> None:
         """Does nothing if it was done less than half an hour ago."""

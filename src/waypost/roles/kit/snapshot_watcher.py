@@ -4,6 +4,7 @@ import asyncio
 import gc
 
 from waypost.kernel.errors import WaypostError
+from waypost.scaling.repeating import repeat
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
@@ -49,9 +50,7 @@ class SnapshotWatcher:
             self._wrong = error
 
     async def keep_looking(self) -> None:
-        while True:
-            await self.look()
-            await asyncio.sleep(_LOOK_SECONDS)
+        await repeat(self.look, _LOOK_SECONDS, log=log, failing="new generations are not looked for")
 
     async def probe(self) -> str | None:
         """Ready as long as there is something to serve: one broken generation must not take a whole fleet away."""

@@ -1,13 +1,12 @@
 """Looks at the schedules now and then, and tells by metric and log what is wrong with them."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from waypost.kernel.clock import to_text
-from waypost.kernel.errors import StoreTrouble, WaypostError
 from waypost.scaling.jobs.store import JobStore
+from waypost.scaling.repeating import repeat
 from waypost.scaling.schedules.coverage_book import CoverageBook
 from waypost.scaling.schedules.schedule import Schedule
 from waypost.scaling.schedules.schedule_trouble import ScheduleTrouble, count_dead, look_for_trouble
@@ -31,17 +30,8 @@ class ScheduleWatch:
     _dead: int = field(default=0, init=False)
 
     async def keep_looking(self) -> None:
-        """Runs until cancelled. That the store is in trouble is told by those who have work to do there."""
-        while True:
-            try:
-                await self.look()
-            except StoreTrouble as trouble:
-                log.debug("schedules are not looked at for now", error=trouble.slug, message=str(trouble))
-            except WaypostError as error:
-                log.warning("schedules are not looked at for now", error=error.slug, message=str(error))
-            except Exception:
-                log.exception("schedules are not looked at for now, because of a defect")
-            await asyncio.sleep(_EVERY_SECONDS)
+        """Runs until cancelled."""
+        await repeat(self.look, _EVERY_SECONDS, log=log, failing="schedules are not looked at for now")
 
     async def look(self) -> None:
         now = await self.clock()

@@ -1,10 +1,9 @@
 """The blocks as a process knows them: read again within seconds of a change, whoever made it."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from waypost.kernel.clock import utc_now
-from waypost.kernel.errors import WaypostError
+from waypost.scaling.repeating import repeat
 from waypost.sharing.blocks.block import Block, BlockKind, TooManyBlocks, UnknownBlock, block_value
 from waypost.sharing.blocks.store import BlockStore
 from waypost.telemetry.logs import get_logger
@@ -45,12 +44,7 @@ class LiveBlocks:
 
     async def keep_looking(self) -> None:
         """Looks every two seconds until cancelled; while the store is away, what was known stays."""
-        while True:
-            await asyncio.sleep(_EVERY_SECONDS)
-            try:
-                await self.look()
-            except WaypostError as error:
-                log.warning("blocks are not read again for now", error=error.slug, message=str(error))
+        await repeat(self.look, _EVERY_SECONDS, log=log, failing="blocks are not read again for now", at_once=False)
 
     async def list(self) -> Sequence[Block]:
         return await self._store.list()

@@ -3,7 +3,6 @@
 Without the key nobody can find out, by trying addresses, whose hash it was.
 """
 
-import asyncio
 import secrets
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -11,7 +10,7 @@ from datetime import date, timedelta
 import msgspec
 
 from waypost.kernel.clock import utc_now
-from waypost.kernel.errors import WaypostError
+from waypost.scaling.repeating import repeat
 from waypost.scaling.store_facts import Facts
 from waypost.telemetry.logs import get_logger
 
@@ -45,12 +44,8 @@ class DayKeys:
 
     async def keep_renewing(self) -> None:
         """Renews the keys every hour until cancelled."""
-        while True:
-            await asyncio.sleep(_RENEW_SECONDS)
-            try:
-                await self.renew(utc_now().date())
-            except WaypostError as error:
-                log.warning("the keys of visitors are not renewed for now", error=error.slug, message=str(error))
+        failing = "the keys of visitors are not renewed for now"
+        await repeat(lambda: self.renew(utc_now().date()), _RENEW_SECONDS, log=log, failing=failing, at_once=False)
 
     def of(self, day: date) -> bytes:
         """The key of a day. Never waits: after a day without the store, this process uses a key of its own."""

@@ -1,10 +1,9 @@
 """Drops visits that have been kept long enough; their counts stay."""
 
-import asyncio
 from datetime import timedelta
 
 from waypost.kernel.clock import utc_now
-from waypost.kernel.errors import WaypostError
+from waypost.scaling.repeating import repeat
 from waypost.sharing.visits.store import VisitStore
 from waypost.telemetry.logs import get_logger
 
@@ -24,10 +23,9 @@ async def forget_old(store: VisitStore, kept: timedelta) -> int:
 
 async def keep_forgetting(store: VisitStore, kept: timedelta) -> None:
     """Drops old visits every hour until cancelled. Several processes may do it at once: each finds less to do."""
-    while True:
-        try:
-            if forgotten := await forget_old(store, kept):
-                log.info("old visits are dropped", visits=forgotten)
-        except WaypostError as error:
-            log.warning("old visits stay for now", error=error.slug, message=str(error))
-        await asyncio.sleep(_EVERY_SECONDS)
+
+    async def forget() -> None:
+        if forgotten := await forget_old(store, kept):
+            log.info("old visits are dropped", visits=forgotten)
+
+    await repeat(forget, _EVERY_SECONDS, log=log, failing="old visits stay for now")

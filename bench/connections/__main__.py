@@ -27,7 +27,6 @@ _ASKED = {
     "a probe, answered by FastAPI": (_PROBE, b"200"),
     "a probe with headers of 60 KB": (_PROBE[:-2] + b"X-Large: " + b"x" * 60_000 + b"\r\n\r\n", b"200"),
 }
-_TIMES = 2000
 _MIB = 1024**2
 
 
@@ -44,47 +43,49 @@ class Latency:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench-connections", description=__doc__)
-    parser.add_argument("--connections", type=int, default=10_000)
-    count = parser.parse_args().connections
+    parser.add_argument("--connections", type=int, default=10_000, help="how many are idle")
+    parser.add_argument("--times", type=int, default=2000, help="how often each thing is asked for")
+    chosen = parser.parse_args()
+    count = chosen.connections
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < count + 1500:
         print(f"ulimit -n {count + 1500} is needed here and for the server; it is {hard}", file=sys.stderr)
         return 2
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
-        for name, (request, status) in _ASKED.items():
-            _measure(count, name, request, status)
+        for name, asked in _ASKED.items():
+            _measure(count, chosen.times, name, asked)
     except RunFailed as failed:
         print(failed, file=sys.stderr)
         return 1
     return 0
 
 
-def _measure(count: int, name: str, request: bytes, status: bytes) -> None:
+def _measure(count: int, times: int, name: str, asked: tuple[bytes, bytes]) -> None:
     print(f"{count:,} idle connections, after {name}:", flush=True)
     with TemporaryDirectory(prefix="waypost-bench-") as folder, _server(Path(folder), count) as started:
         port = int(started.url.rpartition(":")[2])
         with connect(port) as established:
-            alone = _times(port, established)
+            alone = _times(port, established, times)
             before = memory_of(started.pid, Path(folder)).anonymous
-            with idle_crowd(port, count, request, status) as crowd:
+            with idle_crowd(port, count, *asked) as crowd:
                 each = (memory_of(started.pid, Path(folder)).anonymous - before) * _MIB / count
                 print(f"  {each:,.0f} bytes each in the process", flush=True)
-                among = _times(port, established)
+                among = _times(port, established, times)
                 if closed := count_closed(crowd):
                     raise RunFailed(f"{closed} of the idle connections were closed")
     for what in alone:
         print(f"  {what}: alone {alone[what]}; among them {among[what]}", flush=True)
 
 
-def _times(port: int, established: socket.socket) -> dict[str, Latency]:
+def _times(port: int, established: socket.socket, times: int) -> dict[str, Latency]:
     new: list[float] = []
-    for number in range(_TIMES):
+    for number in range(times):
         with connect(port, number) as sock:
             new.append(ask(sock, _PROBE, b"200"))
     return {
-        "redirect": Latency([ask(established, _REDIRECT, b"302") for _ in range(_TIMES)]),
-        "probe": Latency([ask(established, _PROBE, b"200") for _ in range(_TIMES)]),
+        "redirect": Latency([ask(established, _REDIRECT, b"302") for _ in range(times)]),
+        "probe": Latency([ask(established, _PROBE, b"200") for _ in range(times)]),
         "probe on a new connection": Latency(new),
     }
 

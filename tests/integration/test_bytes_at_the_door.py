@@ -28,6 +28,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ("request_bytes", "status", "slug"),
     [
         (b"nonsense\r\n\r\n", b"400", b"not-http"),
+        (b"nonsense " * 1000, b"400", b"not-http"),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"400", b"not-http"),
         (b"GET /livez HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 65536 + b"\r\n\r\n", b"431", b"headers-too-large"),
     ],

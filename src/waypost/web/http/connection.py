@@ -115,9 +115,9 @@ class Connection(HttpToolsProtocol):
         rest = memoryview(self._later + data)
         while rest and not self.pipeline and not self.transport.is_closing():
             rest = rest[self._parse_piece(rest[:_PIECE]) :]
-        self._later = bytes(rest)
-        self.flow.is_held = bool(rest)
-        if rest:
+        self._later = b"" if self.transport.is_closing() else bytes(rest)
+        self.flow.is_held = bool(self._later)
+        if self._later:
             self.flow.pause_reading()
 
     def _parse_piece(self, piece: memoryview) -> int:

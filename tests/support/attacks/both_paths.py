@@ -45,9 +45,11 @@ class BothPaths:
             sent = 0
             try:
                 for piece in (*pieces, _LAST):
-                    transport.write(piece)
-                    sent += len(piece)
-                    await self._until_read(own, sent)
+                    # Writing to a server that has gone could cost what it said before.
+                    if own not in self._gone:
+                        transport.write(piece)
+                        sent += len(piece)
+                        await self._until_read(own, sent)
                 await client.closed
             finally:
                 transport.close()
@@ -78,6 +80,8 @@ class BothPaths:
             port = connection.transport.get_extra_info("peername")[1]
             received(connection, data)
             self._read[port] += len(data)
+            if connection.transport.is_closing():
+                self._gone.add(port)
             self._news.set()
 
         def connection_lost(connection: Connection, error: Exception | None) -> None:

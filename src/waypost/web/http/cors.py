@@ -11,6 +11,7 @@ Headers = tuple[Header, ...]
 _OPEN = ("/", "/v1/places", "/collections", "/conformance", "/openapi.json")
 # With the slash: a phrase may begin like them.
 _BELOW = ("/v1/places/", "/collections/", "/tiles/")
+_WANTED = b"access-control-request-method"
 _EXPOSED = b"ETag, Content-Length"
 _PREFLIGHT: Headers = (
     (b"access-control-allow-methods", b"GET, HEAD"),
@@ -18,6 +19,12 @@ _PREFLIGHT: Headers = (
     (b"access-control-max-age", b"86400"),
     (b"content-length", b"0"),
 )
+
+
+def is_reading(scope: Scope, asked: Mapping[bytes, bytes]) -> bool:
+    """Whether a request reads, or asks beforehand whether it may."""
+    method = asked.get(_WANTED, b"OPTIONS") if scope["method"] == "OPTIONS" else scope["method"].encode()
+    return method in {b"GET", b"HEAD", b"OPTIONS"}
 
 
 class Cors:
@@ -44,7 +51,7 @@ class Cors:
 
     def preflight(self, scope: Scope, asked: Mapping[bytes, bytes]) -> Headers | None:
         """The headers for a browser that asks beforehand; None if it does not, or may not read."""
-        if scope["method"] != "OPTIONS" or b"access-control-request-method" not in asked:
+        if scope["method"] != "OPTIONS" or _WANTED not in asked or not is_reading(scope, asked):
             return None
         allowed = self.headers(scope["path"], asked)
         return _PREFLIGHT if any(name == b"access-control-allow-origin" for name, _ in allowed) else None

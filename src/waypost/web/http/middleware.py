@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from waypost.kernel.host_header import are_usable_hosts
 from waypost.telemetry.metrics import HTTP_REQUESTS, HTTP_SECONDS, ManyHistogram
-from waypost.web.http.cors import Cors
+from waypost.web.http.cors import Cors, is_reading
 from waypost.web.http.encoded_headers import Head, head_of
 from waypost.web.http.problems import problem
 
@@ -50,7 +50,7 @@ class Bounds:
         status = 500
         headers = dict(scope["headers"])
         # Making a link to a place is not reading, so no other site's page may see the answer.
-        read = "" if scope["method"] == "POST" else scope["path"]
+        read = scope["path"] if is_reading(scope, headers) else ""
 
         async def send_on(message: Message) -> None:
             nonlocal status

@@ -3,6 +3,7 @@
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ import httpx
 import pytest
 
 from support.memory import MEGABYTE, anonymous_memory
+from support.raw_client import Client
 from support.snapshots import shelve, stations
 from support.web_server import places_app, served
 from waypost.web.http import patience
@@ -82,11 +84,11 @@ def test_a_head_that_comes_in_drips_is_not_waited_for_either(server: str) -> Non
 
 @pytest.mark.parametrize("target", ["/v1/places/sim:1", "/livez"])
 def test_a_connection_that_is_used_again_and_then_not_is_closed(folder: Path, target: str) -> None:
-    with served(places_app(folder), ConnectionLimits(keep_alive=0.5)) as url, connect(url) as sock:
+    with served(places_app(folder), ConnectionLimits(keep_alive=0.5)) as url, closing(Client(url)) as client:
         for _ in range(2):
-            sock.sendall(request(target))
-            assert sock.recv(65536).startswith(b"HTTP/1.1 200")
-        assert ended(sock)
+            client.sock.sendall(request(target))
+            assert client.read()[0].startswith(b"HTTP/1.1 200")
+        assert ended(client.sock)
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ def are_usable_hosts(headers: Sequence[bytes]) -> bool:
 
 
 def is_foreign(headers: Mapping[str, str], scheme: str) -> bool:
-    """Whether a web page of another site sent a request with these headers."""
-    origin = headers.get("origin")
-    is_own = origin is None or origin == f"{scheme}://{headers.get('host', '')}"
+    """Whether a web page of another site sent a request with these headers, each of which may be there twice."""
+    origins = {value for name, value in headers.items() if name == "origin"}
+    is_own = origins <= {f"{scheme}://{headers.get('host', '')}"}
     return not is_own or headers.get("sec-fetch-site", "none") not in {"same-origin", "none"}
 
 

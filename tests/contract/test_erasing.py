@@ -160,6 +160,14 @@ async def test_other_links_and_the_link_itself_stay_as_they_are(backend: Backend
     assert again.version == 4
 
 
+@pytest.mark.parametrize(("owner", "name"), [(None, "anonymous"), ("local", "local"), ("0f", "key:0f")])
+async def test_the_line_of_history_that_stays_names_the_author(backend: Backend, owner: str | None, name: str) -> None:
+    links, link = backend.sharing.links, a_link("otter", 1, owner=owner)
+    await links.add(link, name)
+    await erase(backend, link)
+    assert [edit.by for edit in await links.history(link.id)] == [name]
+
+
 async def test_erasing_does_not_undo_what_an_administrator_disabled(backend: Backend) -> None:
     link, links = await eventful(backend, 1, MARKER), backend.sharing.links
     disabled = await editing.edit(links, RULES, link, Changes(disabled=True), "key:admin", is_admin=True)

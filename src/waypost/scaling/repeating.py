@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from waypost.kernel.errors import WaypostError
 
 if TYPE_CHECKING:
-    from structlog.typing import FilteringBoundLogger
+    from waypost.telemetry.logs import Logger
 
 
 async def repeat(
     work: Callable[[], Awaitable[object]],
     every: float,
     *,
-    log: "FilteringBoundLogger",
+    log: "Logger",
     failing: str,
     at_once: bool = True,
 ) -> None:

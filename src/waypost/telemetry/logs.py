@@ -13,6 +13,8 @@ from waypost.telemetry.rated_log import LibraryLineRate
 if TYPE_CHECKING:
     from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
 
+    Logger = FilteringBoundLogger
+
 # A field with one of these in its name may carry a key or a password: its value is never logged.
 _SECRET_WORDS = ("key", "password", "secret", "token", "authorization", "cookie")
 

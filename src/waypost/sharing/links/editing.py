@@ -13,7 +13,7 @@ from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import utc_now
 from waypost.sharing.links.link import Changes, Link, LinkChanged, UnknownLink, with_defaults
 from waypost.sharing.links.passwords import hash_in_thread
-from waypost.sharing.links.rights import DisabledByAdmin, is_author, is_held
+from waypost.sharing.links.rights import DisabledByAdmin, author_name, is_held
 from waypost.sharing.links.store import LinkStore
 from waypost.sharing.links.targets import TargetRules
 from waypost.sharing.links.terms import check_password, check_terms
@@ -47,7 +47,7 @@ async def edit(
         fields["password"] = await hash_in_thread(check_password(changes.password))
     may_enable = is_admin or by == LOCAL.name
     # An administrator who disables what its author has disabled means it to stay so; the history must show that.
-    insists = may_enable and changes.disabled is True and not is_author(link, by)
+    insists = may_enable and changes.disabled is True and by != author_name(link)
 
     async def change(now: Link) -> Link | None:
         changed = msgspec.structs.replace(now, **fields)

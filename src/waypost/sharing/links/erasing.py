@@ -6,12 +6,11 @@ from datetime import datetime
 
 import msgspec
 
-from waypost.access.caller import ANONYMOUS
 from waypost.kernel.clock import utc_now
 from waypost.kernel.errors import Conflict
 from waypost.sharing.links.editing import change_link
 from waypost.sharing.links.link import Link
-from waypost.sharing.links.rights import is_held
+from waypost.sharing.links.rights import author_name, is_held
 from waypost.sharing.links.store import ErasedHistory, LinkStore
 from waypost.sharing.reports.store import ReportStore, WantedReports
 from waypost.sharing.visits.store import VisitStore
@@ -83,8 +82,7 @@ class Eraser:
 
         async def keep(changed: Link, before: Link) -> None:
             held = before.disabled and await is_held(self._links, before)
-            author = ANONYMOUS.name if before.owner is None else f"key:{before.owner}"
-            erased.append(await self._links.erase(changed, _ADMINISTRATOR if held else author))
+            erased.append(await self._links.erase(changed, _ADMINISTRATOR if held else author_name(before)))
 
         await change_link(self._links, link, change, keep, deleted_too=True)
         return erased[-1]

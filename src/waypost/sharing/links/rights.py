@@ -73,10 +73,10 @@ class Rights:
         return link.owner is not None and link.owner == self._caller.owner and self._caller.allows(scope)
 
 
-def is_author(link: Link, by: str) -> bool:
-    """Whether a name in the link's history is its author's; all other names there are administrators'."""
+def author_name(link: Link) -> str:
+    """The name of the link's author in its history; all other names there are administrators'."""
     without_a_key = {caller.owner: caller.name for caller in (LOCAL, ANONYMOUS)}
-    return by == without_a_key.get(link.owner, f"key:{link.owner}")
+    return without_a_key.get(link.owner, f"key:{link.owner}")
 
 
 async def is_held(links: LinkStore, link: Link, *but_for: str) -> bool:
@@ -84,13 +84,13 @@ async def is_held(links: LinkStore, link: Link, *but_for: str) -> bool:
 
     Edits by its author do not count, nor do those by the names in `but_for`.
     """
-    before = link.version
+    before, author = link.version, author_name(link)
     while before > 0:
         after = max(0, before - _AT_A_TIME)
         for edit in reversed(await links.history(link.id, after, before - after)):
             if not edit.after.disabled:
                 return False
-            if edit.by not in but_for and not is_author(link, edit.by):
+            if edit.by not in (*but_for, author):
                 return True
         before = after
     return False

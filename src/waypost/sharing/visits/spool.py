@@ -208,8 +208,6 @@ class Spool:
         for path in segments_in(self._folder):
             try:
                 segment = None if path == self.own.path else Segment.adopt(path)
-            except FileNotFoundError:
-                continue
             except PermissionError as error:
                 # One that was left by another user must not keep the others from being shipped.
                 self._complain("visits in a file of the spool are not counted, for it cannot be opened", error)

@@ -13,14 +13,19 @@ _NOTHING = b'{"id":"erased","link_id":"%b","at":"1970-01-01T00:00:00Z"}'
 
 
 def erase_from_spool(folder: Path, link_id: str) -> int:
-    """Returns how many segments running processes hold: they ship them within seconds, and then remove them.
+    """Returns how many segments it left alone: running processes hold them, ship them within seconds and then remove
+    them, or they belong to another user.
 
     Lines keep their length, because the set-aside files say where lines begin. A damaged line is overwritten if the
     link's id can still be read in it.
     """
     held = 0
     for path in segments_in(folder):
-        if segment := Segment.adopt(path):
+        try:
+            segment = Segment.adopt(path)
+        except PermissionError:
+            segment = None
+        if segment:
             try:
                 _overwrite(path, link_id.encode(), _NOTHING % link_id.encode())
             finally:

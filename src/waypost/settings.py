@@ -11,7 +11,7 @@ from waypost.importing.schedules import FullSchedule, WindowsSchedule
 from waypost.importing.settings import ImportingSettings, OcmSettings
 from waypost.kernel.configuration import Configuration, Found, SecretUrl, SettingError, setting
 from waypost.kernel.suggesting import did_you_mean
-from waypost.scaling.events import EventsSettings
+from waypost.scaling.event_outbox import EventsSettings
 from waypost.scaling.jobs.settings import JobsSettings
 from waypost.scaling.ratelimit.settings import BudgetRoom, BudgetSettings, limit_settings
 from waypost.scaling.schedules.schedule import PruneSchedule, Schedule

@@ -12,7 +12,7 @@ from support.budget_stores import BUDGET_STORES, OpenStore
 from support.waiting import until
 from waypost.kernel.clock import monotonic
 from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, ProviderPauses
-from waypost.scaling.ratelimit.budget_account import Rules
+from waypost.scaling.ratelimit.budget_records import Rules
 from waypost.scaling.ratelimit.limits import Spacing, parse_limits, parse_shared_limits
 from waypost.scaling.ratelimit.shared_budget import SharedBudget
 

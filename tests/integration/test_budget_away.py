@@ -14,7 +14,7 @@ from waypost.adapters.redis.client import RedisClient
 from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import StoreTrouble
 from waypost.scaling.ratelimit.budget import BudgetExhausted, WhenAway
-from waypost.scaling.ratelimit.budget_account import Rules
+from waypost.scaling.ratelimit.budget_records import Rules
 from waypost.scaling.ratelimit.limits import Spacing, parse_limits
 from waypost.scaling.ratelimit.shared_budget import SharedBudget
 

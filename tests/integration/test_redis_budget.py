@@ -19,7 +19,7 @@ from waypost.adapters.redis.budget import SCRIPTS, RedisBudgetStore
 from waypost.adapters.redis.client import RedisClient
 from waypost.adapters.redis.scripts import Script, make_script
 from waypost.scaling.ratelimit.budget import BudgetExhausted
-from waypost.scaling.ratelimit.budget_account import Account, Asked, Known, Rules
+from waypost.scaling.ratelimit.budget_records import Account, Asked, Known, Rules
 from waypost.scaling.ratelimit.ledger import Ledger
 from waypost.scaling.ratelimit.limits import Spacing, parse_limits, parse_shared_limits
 from waypost.scaling.ratelimit.shared_budget import SharedBudget

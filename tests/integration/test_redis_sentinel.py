@@ -15,7 +15,7 @@ from waypost.adapters.redis.budget import RedisBudgetStore
 from waypost.adapters.redis.client import RedisClient
 from waypost.kernel.errors import AskedWrongly
 from waypost.scaling.jobs.job import Done, NewJob
-from waypost.scaling.ratelimit.budget_account import Rules
+from waypost.scaling.ratelimit.budget_records import Rules
 from waypost.scaling.ratelimit.limits import Spacing, parse_limits
 from waypost.scaling.ratelimit.shared_budget import SharedBudget
 

@@ -10,7 +10,7 @@ import pytest
 
 from support.link_service import link_service
 from waypost.roles.kit.http_server import HttpServer, listen
-from waypost.web.http import patience
+from waypost.web.http import client_deadlines
 from waypost.web.http.open_connections import ConnectionLimits
 
 pytestmark = pytest.mark.anyio
@@ -52,8 +52,8 @@ PIECES = [
 @pytest.fixture
 async def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[str, int]]:
     """Of a server with little patience, which has everything."""
-    monkeypatch.setattr(patience, "_HEAD_SECONDS", 0.5)
-    monkeypatch.setattr(patience, "_READ_SECONDS", 0.5)
+    monkeypatch.setattr(client_deadlines, "_HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(client_deadlines, "_READ_SECONDS", 0.5)
     monkeypatch.setattr("waypost.web.http.middleware._BODY_SECONDS", 0.5)
     async with link_service(tmp_path, places=3) as service:
         with listen("127.0.0.1", 0, moves_on=False) as sock:

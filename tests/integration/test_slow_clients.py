@@ -14,7 +14,7 @@ from support.memory import MEGABYTE, anonymous_memory
 from support.raw_client import Client
 from support.snapshots import shelve, stations
 from support.web_server import places_app, served
-from waypost.web.http import patience
+from waypost.web.http import client_deadlines
 from waypost.web.http.open_connections import ConnectionLimits
 
 
@@ -28,8 +28,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """One that has little patience."""
-    monkeypatch.setattr(patience, "_HEAD_SECONDS", 0.5)
-    monkeypatch.setattr(patience, "_READ_SECONDS", 0.5)
+    monkeypatch.setattr(client_deadlines, "_HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(client_deadlines, "_READ_SECONDS", 0.5)
     with served(places_app(folder, most=20_000)) as url:
         yield url
 
@@ -134,7 +134,7 @@ def test_clients_that_do_not_read_hold_no_answers(folder: Path) -> None:
 
 
 def test_a_slow_reader_gets_all_of_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "_READ_SECONDS", 5.0)
+    monkeypatch.setattr(client_deadlines, "_READ_SECONDS", 5.0)
     with served(places_app(folder, most=20_000)) as url:
         whole = httpx.get(f"{url}/v1/places?limit=20000", headers={"Accept-Encoding": "identity"}).content
         with connect(url, room=4096) as sock:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
-from waypost.scaling.ratelimit.budget_account import Account, Asked, Known, Rules
+from waypost.scaling.ratelimit.budget_records import Account, Asked, Known, Rules
 from waypost.scaling.ratelimit.ledger import Ledger
 
 SECOND = 1_000_000

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
-from waypost.scaling.ratelimit.budget_account import Account, Answered, Asked, Known, Rules
+from waypost.scaling.ratelimit.budget_records import Account, Answered, Asked, Known, Rules
 from waypost.scaling.ratelimit.ledger import Ledger
 
 SECOND = 1_000_000

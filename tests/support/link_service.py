@@ -17,7 +17,7 @@ from waypost.access.keys import make_key
 from waypost.bootstrap.stores import SharingStores, open_sharing_stores
 from waypost.kernel.clock import utc_now
 from waypost.places.place import Place
-from waypost.roles.kit.link_routes_assembly import link_parts
+from waypost.roles.kit.link_parts_assembly import link_parts
 from waypost.serving.shelf import LiveGeneration, Shelf
 from waypost.settings import Settings, load_settings
 from waypost.sharing.visits.visit import Visit

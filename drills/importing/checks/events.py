@@ -10,7 +10,7 @@ from drills.importing.provider import Absence
 from drills.importing.verdicts import Verdict
 from drills.importing.versions import Known
 from waypost.places.events import PLACES_CHANGED, PlacesChanged
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 
 _EXAMPLES = 5
 _NO_ID = 1 << 62

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 from waypost.sharing.links.events import link_changed, link_erased
 from waypost.sharing.links.history import write_down
 from waypost.sharing.links.link import Link

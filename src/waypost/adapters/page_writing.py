@@ -17,7 +17,7 @@ from waypost.importing.refusals import too_many_rejected
 from waypost.importing.source import Page
 from waypost.kernel.errors import TerminalError
 from waypost.places.events import PlacesChanged, places_changed
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 from waypost.scaling.jobs.job import Lease
 
 

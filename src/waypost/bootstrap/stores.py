@@ -24,9 +24,9 @@ from waypost.importing.imports import ImportStore
 from waypost.importing.pages import PageStore
 from waypost.kernel.errors import AskedWrongly
 from waypost.places.store import PlaceStore
-from waypost.scaling.events import Outbox
+from waypost.scaling.event_outbox import Outbox
+from waypost.scaling.fact_store import Facts
 from waypost.scaling.jobs.store import JobStore
-from waypost.scaling.store_facts import Facts
 from waypost.settings import Settings, is_postgres
 from waypost.sharing.blocks.store import BlockStore
 from waypost.sharing.links.store import LinkStore

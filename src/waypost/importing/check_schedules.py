@@ -7,8 +7,8 @@ from waypost.importing.schedules import ImportSchedule
 from waypost.importing.source import OpenSource
 from waypost.importing.start import remember_provider
 from waypost.kernel.errors import AskedWrongly
+from waypost.scaling.fact_store import Facts
 from waypost.scaling.schedules.schedule import Schedule
-from waypost.scaling.store_facts import Facts
 
 EXAMPLE = 'schedule.hourly = { what = "windows", country = "DE,FR", every = "1h" }'
 _SOME_DAY = datetime(2026, 2, 21, tzinfo=UTC)

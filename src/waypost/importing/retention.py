@@ -14,11 +14,11 @@ from typing import Protocol
 from waypost.importing.imports import ImportStore, SomeShards, status_by_jobs
 from waypost.importing.pages import PageStore
 from waypost.kernel.clock import from_text, to_text
-from waypost.scaling.events import Outbox
+from waypost.scaling.event_outbox import Outbox
+from waypost.scaling.fact_store import Facts
 from waypost.scaling.jobs.job import Status
 from waypost.scaling.jobs.store import Chosen, JobStore
 from waypost.scaling.repeating import repeat
-from waypost.scaling.store_facts import Facts
 from waypost.telemetry.logs import get_logger
 
 # Few enough that each statement takes milliseconds.

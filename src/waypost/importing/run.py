@@ -19,6 +19,7 @@ from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import Forbidden, StoreTrouble, TerminalError, TransientError
 from waypost.kernel.stopping import Stop
 from waypost.kernel.tasks import end
+from waypost.scaling.fact_store import Facts
 from waypost.scaling.jobs.job import Tally
 from waypost.scaling.jobs.renewer import Renewer
 from waypost.scaling.jobs.settings import JobsSettings
@@ -26,7 +27,6 @@ from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.jobs.worker import Handler, Worker
 from waypost.scaling.ratelimit.budget import Budget
 from waypost.scaling.ratelimit.limits import Limit
-from waypost.scaling.store_facts import Facts
 
 OnProgress = Callable[[Progress], None]
 

@@ -12,10 +12,10 @@ from waypost.importing.source import ProviderRefused, ProviderUnavailable, Sourc
 from waypost.kernel.backoff import full_jitter
 from waypost.kernel.clock import monotonic
 from waypost.places.licence import remember_licence
+from waypost.scaling.fact_store import Facts
 from waypost.scaling.jobs.job import NewJob
 from waypost.scaling.jobs.store import JobStore
 from waypost.scaling.ratelimit.budget import Budget
-from waypost.scaling.store_facts import Facts
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("import")

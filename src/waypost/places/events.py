@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from waypost.scaling.events import Event, new_event
+from waypost.scaling.event_outbox import Event, new_event
 
 PLACES_CHANGED = "places.changed.v1"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from waypost.scaling.store_facts import Facts
+from waypost.scaling.fact_store import Facts
 
 
 class Licence(msgspec.Struct, frozen=True):

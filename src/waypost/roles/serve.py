@@ -1,6 +1,6 @@
 """The serving roles: places from the current generation, links and their redirects, or everything on one port.
 
-In order: the socket, the places (roles/kit/snapshot_watcher.py), the links (roles/kit/link_routes_assembly.py), the app
+In order: the socket, the places (roles/kit/snapshot_watcher.py), the links (roles/kit/link_parts_assembly.py), the app
 that answers for both (web/app.py), and uvicorn in front of it (roles/kit/http_server.py).
 """
 
@@ -16,7 +16,7 @@ from waypost.kernel.tasks import background
 from waypost.roles.kit.file_limit import room_for_connections
 from waypost.roles.kit.health_port import store_probe
 from waypost.roles.kit.http_server import OnUp, address, answer, listen
-from waypost.roles.kit.link_routes_assembly import follow_parts, link_parts
+from waypost.roles.kit.link_parts_assembly import follow_parts, link_parts
 from waypost.roles.kit.snapshot_watcher import SnapshotWatcher
 from waypost.settings import Settings
 from waypost.web.app import Places, make_app

@@ -29,12 +29,12 @@ from waypost.roles.kit.folder_lock import alone_in
 from waypost.roles.kit.health_port import store_probe
 from waypost.roles.kit.http_server import OnUp, address, answer, listen
 from waypost.roles.kit.importer_assembly import make_importer
-from waypost.roles.kit.link_routes_assembly import link_parts
+from waypost.roles.kit.link_parts_assembly import link_parts
 from waypost.roles.kit.simulated_provider import simulated
 from waypost.roles.kit.snapshot_build import build_snapshot
 from waypost.roles.kit.snapshot_watcher import SnapshotWatcher
+from waypost.scaling.fact_store import Facts
 from waypost.scaling.ratelimit.limits import parse_limits
-from waypost.scaling.store_facts import Facts
 from waypost.settings import Settings
 from waypost.simulator.geography import COUNTRIES
 from waypost.telemetry.logs import get_logger

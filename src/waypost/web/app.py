@@ -22,10 +22,10 @@ from waypost.web.http.routing import WithoutSlash
 from waypost.web.links.all_routes import all_link_routes
 from waypost.web.links.place_links import place_link_routes
 from waypost.web.links.route_dependencies import LinkParts
-from waypost.web.openapi import describe, documentation_routes
+from waypost.web.openapi_and_docs import describe, documentation_routes
 from waypost.web.page_routes import Status, asset_routes, landing_routes, status_routes
-from waypost.web.places.gate import PlacesGate
 from waypost.web.places.hot_path import HotPath
+from waypost.web.places.place_access import PlacesGate
 from waypost.web.places.place_answers import PlaceAnswers
 from waypost.web.places.routes import Front
 

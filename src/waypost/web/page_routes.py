@@ -12,8 +12,8 @@ from waypost.web.http.page_frame import POLICY, framed_page
 from waypost.web.http.routing import readable
 from waypost.web.places import ogc_documents, openapi
 from waypost.web.places.answer import AnswerResponse
-from waypost.web.places.gate import PlacesGate
 from waypost.web.places.parameters import FORM
+from waypost.web.places.place_access import PlacesGate
 from waypost.web.places.routes import Front
 
 _PAGE_HEADERS = POLICY | {"Cache-Control": "no-cache"}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from waypost.adapters.redis.budget import RedisBudgetStore
 from waypost.adapters.redis.client import RedisClient
 from waypost.adapters.sources.advice import parse_retry_after
-from waypost.scaling.ratelimit.budget_account import Rules
+from waypost.scaling.ratelimit.budget_records import Rules
 from waypost.scaling.ratelimit.limits import Spacing, parse_limits
 from waypost.scaling.ratelimit.shared_budget import SharedBudget
 from waypost.telemetry.logs import configure_logs

@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from waypost.places.events import PlacesChanged, Versioned, places_changed
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 from waypost.simulator.conduct import parse_placed
 
 SEEDS = st.integers(0, 2**31)

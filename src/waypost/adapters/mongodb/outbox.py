@@ -7,7 +7,7 @@ import msgspec
 from waypost.adapters.mongodb.database import MongoDatabase
 from waypost.adapters.mongodb.errors import at_the_border
 from waypost.kernel.clock import from_us, to_us
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 
 _QUICK, _COUNT = 10, 60
 

@@ -20,7 +20,7 @@ from waypost.adapters.page_rows import PlaceRow, RejectRow, Versions, is_news
 from waypost.adapters.page_writing import PageWriting
 from waypost.importing.pages import Writing, rivals
 from waypost.kernel.clock import to_us
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 from waypost.scaling.jobs.job import Lease
 
 _KNOWN = {"content_hash": 1, "requested_at": 1, "removed_at": 1, "area": 1, "version": 1}

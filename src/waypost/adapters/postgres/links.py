@@ -28,7 +28,7 @@ from waypost.adapters.link_rows import (
 )
 from waypost.adapters.postgres.database import PostgresStore
 from waypost.adapters.queries import load_queries
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 from waypost.sharing.links.events import LINK_CREATED
 from waypost.sharing.links.history import read_back
 from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken

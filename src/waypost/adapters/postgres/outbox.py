@@ -7,7 +7,7 @@ import msgspec
 
 from waypost.adapters.postgres.database import PostgresStore
 from waypost.adapters.queries import load_queries
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 
 SQL = load_queries(__package__, "outbox.sql")
 

@@ -13,7 +13,7 @@ from waypost.adapters.postgres import jobs
 from waypost.adapters.postgres.page_ending import PostgresPageEnding
 from waypost.adapters.queries import load_queries
 from waypost.importing.pages import Writing, rivals
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 from waypost.scaling.jobs.job import Lease
 
 SQL = load_queries(__package__, "pages.sql")

@@ -15,7 +15,7 @@ from waypost.adapters.redis.client import RedisClient
 from waypost.adapters.redis.scripts import Script, load_scripts
 from waypost.kernel.clock import monotonic
 from waypost.scaling.ratelimit.budget import BudgetLook
-from waypost.scaling.ratelimit.budget_account import Account, Answered, Asked, Known, Rules
+from waypost.scaling.ratelimit.budget_records import Account, Answered, Asked, Known, Rules
 
 SCRIPTS = {**load_scripts("lua/budget"), **load_scripts("lua/turn")}
 

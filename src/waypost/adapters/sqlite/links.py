@@ -29,7 +29,7 @@ from waypost.adapters.link_rows import (
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteStore
 from waypost.kernel.clock import from_us, to_us
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 from waypost.sharing.links.history import read_back
 from waypost.sharing.links.link import AlreadyMade, Link, LinkChanged, PhraseTaken
 from waypost.sharing.links.store import Edit, ErasedHistory, LinkPage, Position, Wanted

@@ -8,7 +8,7 @@ from waypost.adapters.link_rows import to_event
 from waypost.adapters.queries import load_queries
 from waypost.adapters.sqlite.database import SqliteStore, now_us, seconds
 from waypost.kernel.clock import from_us
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 
 SQL = load_queries(__package__, "outbox.sql")
 

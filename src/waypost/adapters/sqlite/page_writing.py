@@ -13,7 +13,7 @@ from waypost.adapters.sqlite.database import now_us
 from waypost.adapters.sqlite.page_ending import SqlitePageEnding
 from waypost.importing.pages import Writing, rivals
 from waypost.kernel.clock import from_us, to_us
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 from waypost.scaling.jobs.job import Lease
 
 _SQL = load_queries(__package__, "pages.sql")

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
+from waypost.scaling.fact_store import Facts
 from waypost.scaling.jobs.store import JobStore
-from waypost.scaling.store_facts import Facts
 from waypost.settings import Settings
 from waypost.telemetry.logs import get_logger
 

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from waypost.kernel.errors import NotNow
-from waypost.scaling.ratelimit.budget_account import Account, Answered, Asked, Known, Rules
+from waypost.scaling.ratelimit.budget_records import Account, Answered, Asked, Known, Rules
 
 # While the store is away: wait for it, use this process's part of the rate, or go as if there were no limit.
 WhenAway = Literal["closed", "share", "open"]

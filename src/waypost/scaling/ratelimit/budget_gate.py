@@ -10,7 +10,7 @@ from waypost.kernel.clock import monotonic
 from waypost.kernel.errors import StoreTrouble
 from waypost.kernel.tasks import end
 from waypost.scaling.ratelimit.budget import Advice, BudgetStore
-from waypost.scaling.ratelimit.budget_account import FOREVER, Answered, Asked, Known, Rules
+from waypost.scaling.ratelimit.budget_records import FOREVER, Answered, Asked, Known, Rules
 from waypost.scaling.ratelimit.ledger import FIRST_PAUSE, NOTEWORTHY
 
 _MICROSECONDS = 1_000_000

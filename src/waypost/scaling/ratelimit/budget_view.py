@@ -5,7 +5,7 @@ import math
 import msgspec
 
 from waypost.scaling.ratelimit.budget import BudgetLook
-from waypost.scaling.ratelimit.budget_account import Rules
+from waypost.scaling.ratelimit.budget_records import Rules
 from waypost.scaling.ratelimit.ledger import MEMBER_SECONDS
 
 _SECOND = 1_000_000

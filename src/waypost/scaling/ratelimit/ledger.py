@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from waypost.scaling.ratelimit.budget_account import Account, Answered, Asked, Known, Rules, Waiting
+from waypost.scaling.ratelimit.budget_records import Account, Answered, Asked, Known, Rules, Waiting
 from waypost.scaling.ratelimit.limits import Spacing
 
 _SECOND = 1_000_000

@@ -7,7 +7,7 @@ from typing import NoReturn, Protocol, TypeVar
 import msgspec
 
 from waypost.scaling.ratelimit.budget import BudgetLook
-from waypost.scaling.ratelimit.budget_account import Account, Answered, Asked, Known, Rules
+from waypost.scaling.ratelimit.budget_records import Account, Answered, Asked, Known, Rules
 from waypost.scaling.ratelimit.ledger import Ledger
 
 Result = TypeVar("Result")

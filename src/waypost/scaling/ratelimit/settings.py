@@ -9,7 +9,7 @@ from waypost.kernel.configuration import PREFIX, setting
 from waypost.kernel.quantities import parse_duration, parse_share
 from waypost.kernel.suggesting import did_you_mean
 from waypost.scaling.ratelimit.budget import WhenAway
-from waypost.scaling.ratelimit.budget_account import Rules
+from waypost.scaling.ratelimit.budget_records import Rules
 from waypost.scaling.ratelimit.limits import Limit, Spacing, parse_limits, parse_shared_limits
 
 

@@ -13,8 +13,8 @@ from waypost.kernel.errors import StoreTrouble
 from waypost.kernel.ids import new_id
 from waypost.kernel.tasks import end
 from waypost.scaling.ratelimit.budget import Advice, BudgetExhausted, BudgetLook, BudgetStore, ProviderPauses, WhenAway
-from waypost.scaling.ratelimit.budget_account import Rules
 from waypost.scaling.ratelimit.budget_gate import Gate, Ticket
+from waypost.scaling.ratelimit.budget_records import Rules
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import BUDGET_PACE, BUDGET_PENALTIES, BUDGET_WAIT_SECONDS, BUDGET_WITHOUT_STORE
 

@@ -2,8 +2,8 @@
 
 import msgspec
 
+from waypost.scaling.fact_store import Facts
 from waypost.scaling.schedules.schedule import Coverage
-from waypost.scaling.store_facts import Facts
 
 
 class Entry(msgspec.Struct, frozen=True):

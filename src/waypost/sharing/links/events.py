@@ -4,7 +4,7 @@ from datetime import datetime
 
 import msgspec
 
-from waypost.scaling.events import Event, new_event
+from waypost.scaling.event_outbox import Event, new_event
 from waypost.sharing.links.link import Link
 
 LINK_CREATED = "link.created.v1"

@@ -8,7 +8,7 @@ import secrets
 from waypost.access.caller import ANONYMOUS, LOCAL, Caller
 from waypost.access.keys import Scope
 from waypost.kernel.errors import Forbidden
-from waypost.scaling.store_facts import Facts
+from waypost.scaling.fact_store import Facts
 from waypost.sharing.links.link import Link
 from waypost.sharing.links.store import LinkStore
 

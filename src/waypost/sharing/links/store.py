@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from waypost.scaling.events import Event
+from waypost.scaling.event_outbox import Event
 from waypost.sharing.links.link import Link
 
 

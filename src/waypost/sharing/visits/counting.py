@@ -8,7 +8,7 @@ from pathlib import Path
 
 from waypost.kernel.clock import utc_now
 from waypost.kernel.tasks import end
-from waypost.scaling.store_facts import Facts
+from waypost.scaling.fact_store import Facts
 from waypost.sharing.visits.day_keys import DayKeys
 from waypost.sharing.visits.retention import keep_forgetting
 from waypost.sharing.visits.settings import VisitsSettings

@@ -10,8 +10,8 @@ from datetime import date, timedelta
 import msgspec
 
 from waypost.kernel.clock import utc_now
+from waypost.scaling.fact_store import Facts
 from waypost.scaling.repeating import repeat
-from waypost.scaling.store_facts import Facts
 from waypost.telemetry.logs import get_logger
 
 log = get_logger("visits")

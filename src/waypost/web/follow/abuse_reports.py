@@ -11,9 +11,9 @@ from waypost.sharing.reports.report import new_report, printable
 from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import ABUSE_REPORTS
 from waypost.web.follow import html_pages
-from waypost.web.follow.allowances import Allowance, AllowanceByAddress
 from waypost.web.follow.form_reading import read_form
 from waypost.web.follow.link_cache import CachedLink
+from waypost.web.follow.report_allowances import Allowance, AllowanceByAddress
 from waypost.web.follow.route_dependencies import FollowParts
 from waypost.web.http.proxies import by_name
 from waypost.web.http.routing import readable

@@ -11,9 +11,9 @@ from waypost.telemetry.logs import get_logger
 from waypost.telemetry.metrics import HOT_PATH_DEFECTS
 from waypost.telemetry.rated_log import RatedLog
 from waypost.web.follow.hot_path import RedirectPath
+from waypost.web.http.client_deadlines import Awaits, Patience, State
 from waypost.web.http.health import PROBE_PATHS
 from waypost.web.http.open_connections import OpenConnections, Reason, Waiting, count_closed
-from waypost.web.http.patience import Awaits, Patience, State
 from waypost.web.http.refusals import MOST_HEAD, OVERLOADED, Refused, note_refused, refuse
 from waypost.web.places.hot_path import HotPath
 

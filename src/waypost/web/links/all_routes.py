@@ -3,9 +3,9 @@
 from fastapi import APIRouter
 
 from waypost.web.http.authentication import WriteGuard
-from waypost.web.links.block_routes import block_routes
+from waypost.web.links.blocklist_routes import block_routes
 from waypost.web.links.bulk_creating import bulk_routes
-from waypost.web.links.erasing import erasing_routes
+from waypost.web.links.history_erasing import erasing_routes
 from waypost.web.links.listing import listing_routes
 from waypost.web.links.phrase_catalogue import catalogue_routes
 from waypost.web.links.report_answering import report_answering_routes

@@ -15,8 +15,8 @@ from waypost.web.links.creation_checks import may_make
 from waypost.web.links.openapi import SECURITY, gives, refuses
 from waypost.web.links.route_dependencies import LinkParts
 from waypost.web.links.single_link_routes import answer_made
-from waypost.web.places.gate import PlacesGate
 from waypost.web.places.openapi import PLACE
+from waypost.web.places.place_access import PlacesGate
 from waypost.web.places.place_answers import UnknownPlace
 
 _NO_PARAMETERS = Parameters()

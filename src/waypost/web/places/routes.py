@@ -12,8 +12,8 @@ from waypost.web.http.parameters import Parameters
 from waypost.web.http.routing import readable, without_slash
 from waypost.web.places import openapi as says
 from waypost.web.places.answer import Answer, AnswerResponse, problem_answer
-from waypost.web.places.gate import PlacesGate
 from waypost.web.places.ogc_answers import OgcAnswers
+from waypost.web.places.place_access import PlacesGate
 from waypost.web.places.place_answers import GenerationGone, NotOpen, PlaceAnswers
 from waypost.web.places.place_request import PlaceRequest
 from waypost.web.places.tile_answers import TileAnswers

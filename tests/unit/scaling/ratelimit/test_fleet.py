@@ -10,7 +10,7 @@ import random
 import pytest
 
 from support.fleet import SECOND, START, Fleet
-from waypost.scaling.ratelimit.budget_account import Rules
+from waypost.scaling.ratelimit.budget_records import Rules
 from waypost.scaling.ratelimit.limits import Spacing, parse_limits
 
 SECONDS = 30

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.crowd import SECOND, Caller, Crowd
-from waypost.scaling.ratelimit.budget_account import Account, Asked, Known, Rules
+from waypost.scaling.ratelimit.budget_records import Account, Asked, Known, Rules
 from waypost.scaling.ratelimit.ledger import FIRST_PAUSE, GRACE, HEARTBEAT, HORIZON, LONGEST_PAUSE, STEADY, Ledger
 from waypost.scaling.ratelimit.limits import Limit, Spacing, parse_limits
 

@@ -17,8 +17,8 @@ from support.redirects import Host, host
 from waypost.sharing.reports.report import LONGEST_REPORT
 from waypost.sharing.reports.store import WantedReports
 from waypost.web.follow import html_pages
-from waypost.web.follow.allowances import Allowance
 from waypost.web.follow.password_checking import PasswordChecker
+from waypost.web.follow.report_allowances import Allowance
 from waypost.web.http.concurrency_limit import TooManyAtOnce
 
 pytestmark = pytest.mark.anyio

@@ -1,17 +1,15 @@
-"""How often something may be done: by everybody together, and from each address, of which only a hash is kept."""
+"""How often links may be reported: by everybody together, and from each address, of which only a hash is kept."""
 
 import hashlib
-import ipaddress
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable
 
 from waypost.kernel.clock import monotonic
+from waypost.web.http.proxies import client_network
 
 _MOST_ADDRESSES = 4096
 _KEY_BYTES = 32
-# One household or server has at least this much of IPv6.
-_IPV6_PREFIX = 64
 
 
 class Allowance:
@@ -40,19 +38,9 @@ class AllowanceByAddress:
         self._known: OrderedDict[bytes, Allowance] = OrderedDict()
 
     def take(self, address: str) -> bool:
-        hashed = hashlib.blake2b(_network(address).encode(), key=self._key, digest_size=16).digest()
+        hashed = hashlib.blake2b(client_network(address).encode(), key=self._key, digest_size=16).digest()
         allowance = self._known.pop(hashed, None) or Allowance(*self._bounds)
         self._known[hashed] = allowance
         if len(self._known) > _MOST_ADDRESSES:
             self._known.popitem(last=False)
         return allowance.take()
-
-
-def _network(address: str) -> str:
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if parsed.version == 4:  # noqa: PLR2004 - IPv4
-        return address
-    return str(ipaddress.ip_network((parsed, _IPV6_PREFIX), strict=False))

@@ -81,7 +81,7 @@ def _read(path: Path) -> tuple[str, datetime]:
         if found.st_mode & _TOO_OPEN:
             raise _invalid(path, f"others may read or change it; forbid it: chmod 640 {path}")
         if found.st_uid not in {0, os.geteuid()}:
-            raise _invalid(path, "it belongs to somebody else; give it to root, or to whoever runs Waypost")
+            raise _invalid(path, "it belongs to somebody else; give it to root, or to the user that runs Waypost")
         data = file.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         raise _invalid(path, f"it has more than {_MOST_BYTES} bytes")

@@ -74,7 +74,7 @@ class KeyRing:
                 continue
             except KeyExpired:
                 raise KeyExpired(
-                    "this key has expired; ask whoever looks after the file of keys for a new one"
+                    "this key has expired; ask those who look after the file of keys for a new one"
                 ) from None
             return Caller(key)
         return None

@@ -108,7 +108,7 @@ def rotate(key: Key, now: datetime, overlap: timedelta, expires_at: datetime | N
     """The key with another secret, and the token of it. The secret so far stays valid for the overlap.
 
     Raises KeyNotRotated while the secret before that one is still valid: two at once are enough, and ending it early
-    would cut off whoever still uses it. Without an overlap both end right now.
+    would cut off those who still use it. Without an overlap both end right now.
     """
     if key.revoked_at is not None:
         raise KeyNotRotated(f"the key {key.id} was revoked", next_step="make a new one: waypost key create NAME")

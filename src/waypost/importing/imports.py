@@ -138,7 +138,7 @@ class ImportStore(Protocol):
 
 
 def status_by_jobs(tally: Tally) -> ImportStatus:
-    """Running while one of its jobs is unfinished, whoever works on it; only the import itself can cancel its jobs."""
+    """Running while any of its jobs is unfinished. Only the import itself can cancel its jobs."""
     if tally.unfinished or not tally.total:
         return "running"
     if tally.jobs.get("cancelled"):

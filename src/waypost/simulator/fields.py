@@ -101,7 +101,7 @@ class Fields:
         self.titles = pen.each("Title", _titles())
         lines = [pen.field("AddressLine1", line).partition(b"#") for line in _address_lines()]
         self.before_house, self.after_house = table([line[0] for line in lines]), table([line[2] for line in lines])
-        # By operator; the first ones are no real operators, and the last one stands for none.
+        # By operator; the first ones are not real operators, and the last one stands for none.
         websites = [*repeat("", FIRST_OPERATOR), *map(website, OPERATORS), ""]
         end = b"".join(
             (pen.field("Distance", None), pen.field("DistanceUnit", 0), pen.field("GeneralComments", None), b"}")

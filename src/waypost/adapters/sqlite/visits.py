@@ -52,7 +52,7 @@ from waypost.sharing.visits.visit import Visit
 
 SQL = load_queries(__package__, "visits.sql")
 
-# What is in a visit is too large, breaks a rule of the schema, or is no text.
+# What is in a visit is too large, breaks a rule of the schema, or is not text.
 _REFUSALS = (sqlite3.DataError, sqlite3.IntegrityError, OverflowError, UnicodeEncodeError)
 
 

@@ -1,4 +1,4 @@
-"""The blocks as a process knows them: read again within seconds of a change, whoever made it."""
+"""The blocks as a process knows them: read again within seconds of a change in any process."""
 
 from collections.abc import Awaitable, Callable, Sequence
 

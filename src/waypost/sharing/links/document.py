@@ -17,7 +17,7 @@ _SEPARATORS = re.compile(r"[-_ ]+")
 
 
 class EditDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """`by` is `key:` and the key's id, `local` or `anonymous`; to whoever shows an edit token, `admin` stands for the
+    """`by` is `key:` and the key's id, `local` or `anonymous`; to a caller with an edit token, `admin` stands for the
     first two. `before` is null for the link's creation.
     """
 

@@ -26,7 +26,7 @@ class ReportsOpen(Conflict):
     def of(cls, link: Link) -> "ReportsOpen":
         return cls(
             f"there are open reports about {link.phrase!r}, and what happened to it may be needed to answer them;"
-            " ask whoever runs this site"
+            " ask the people who run this site"
         )
 
 

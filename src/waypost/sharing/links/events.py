@@ -30,7 +30,7 @@ def link_changed(before: Link | None, after: Link) -> Event:
 
 
 def link_erased(link: Link) -> Event:
-    """Whoever keeps visits or earlier states of the link should drop them too."""
+    """Consumers that keep visits or earlier states of the link should drop them too."""
     return _event(LINK_ERASED, link)
 
 

@@ -23,7 +23,7 @@ class DisabledByAdmin(Forbidden):
 
     @classmethod
     def of(cls, link: Link) -> "DisabledByAdmin":
-        return cls(f"an administrator disabled {link.phrase!r}; ask whoever runs this site to enable it again")
+        return cls(f"an administrator disabled {link.phrase!r}; ask the people who run this site to enable it again")
 
 
 class EditTokens:

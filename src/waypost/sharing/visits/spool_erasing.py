@@ -33,7 +33,7 @@ def erase_from_spool(folder: Path, link_id: str) -> int:
         else:
             held += path.exists()
     for path in folder.glob(f"*{SUFFIX}"):
-        # Whoever adds to it only appends.
+        # Processes that add to it only append.
         _overwrite(path, link_id.encode(), b"")
     return held
 

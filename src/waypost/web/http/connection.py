@@ -28,7 +28,7 @@ class HeadTooLarge(ValueError):
 
 
 class PausedReading(FlowControl):
-    """Nothing more is read while something that was read waits to be parsed, whoever else would like to go on."""
+    """Nothing more is read while something that was read waits to be parsed, even if uvicorn would go on."""
 
     is_held = False
 

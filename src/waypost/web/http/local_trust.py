@@ -47,7 +47,7 @@ class LocalTrust:
 
     @classmethod
     def on(cls, listening_host: str) -> Self:
-        """For a server without a socket of its own, whose clients are no processes."""
+        """For a server without a socket of its own, whose clients are not processes."""
         return cls(None if is_loopback(listening_host) else _BEYOND_LOOPBACK)
 
     async def check(self, request: Request) -> None:

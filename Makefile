@@ -39,7 +39,7 @@ test: ## run every test, on real servers and a real browser (ARGS="-k phrases")
 	@tools/install-python requirements-dev.lock
 	@tools/install-node tests/e2e/maplibre
 	@echo "running the tests"
-	@exec $(BIN)/pytest --numprocesses $(TEST_PROCESSES) $(ARGS)
+	@exec $(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
 .PHONY: test-unit
 test-unit: setup-dev ## run the tests that need no server and no browser (ARGS="-k phrases" PYTHON=python3.13)

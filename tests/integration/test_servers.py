@@ -23,7 +23,7 @@ def test_a_server_is_started_once_a_run(address: "object") -> None:
 
 
 def test_a_replica_follows_its_primary() -> None:
-    assert postgres.replica() != postgres.primary()
+    assert postgres.replica() != postgres.followed_primary()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

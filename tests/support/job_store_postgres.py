@@ -46,7 +46,9 @@ async def clean_database(*, migrated: bool = True) -> AsyncIterator[str]:
     name = f"test_{uuid.uuid4().hex}"
     maintenance = f"{server.primary()}/postgres"
     await _make_template(maintenance)
-    await run(maintenance, f"create database {name} template {_TEMPLATE if migrated else 'template0'}")
+    await run(
+        maintenance, f"create database {name} template {_TEMPLATE if migrated else 'template0'} strategy file_copy"
+    )
     try:
         yield f"{server.primary()}/{name}"
     finally:

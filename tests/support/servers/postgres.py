@@ -1,4 +1,4 @@
-"""A private PostgreSQL, and a streaming replica of it for those who ask."""
+"""A private PostgreSQL, and another one with a streaming replica for those who ask."""
 
 import os
 import pwd
@@ -29,9 +29,14 @@ def primary() -> str:
     return shared("postgres", _start_primary)
 
 
+def followed_primary() -> str:
+    """Where a PostgreSQL is that `replica` follows; not `primary`, whose many databases would all be replayed there."""
+    return shared("postgres-followed", _start_primary)
+
+
 def replica() -> str:
-    """Where a streaming replica of `primary` is."""
-    source = primary()
+    """Where a streaming replica of `followed_primary` is."""
+    source = followed_primary()
     return shared("postgres-replica", lambda folder: _start_replica(folder, source))
 
 
